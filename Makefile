@@ -1,0 +1,52 @@
+# PYTHON: the interpreter that .venv is made from. ARGS: passed on to pytest or to the benchmark.
+# JOBS: how many processes run the tests.
+PYTHON ?= python3
+JOBS ?= 2
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check fix bench-engine clean
+
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Make .venv with the pinned tools and bayplan in it
+
+$(STAMP): pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "bayplan needs Python 3.11 or later, and '$(PYTHON)' is not that: name one, as in 'make setup PYTHON=python3.12'" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "'$(PYTHON)' cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	@echo "setting up $(VENV)" >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --requirement requirements/dev.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(STAMP) ## Decide a few example pods and show why
+	$(BIN)/bayplan evaluate examples/first-decisions.jsonl --table
+
+test: $(STAMP) ## Run the tests (ARGS="-k taint" for some of them)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
+
+check: $(STAMP) ## Lint, format, types, import directions; changes nothing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+fix: $(STAMP) ## Format, and mend what the linter can mend
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench-engine: $(STAMP) ## Time the engine alone; JSON lines on stdout
+	@$(BIN)/python -m bench.engine $(ARGS)
+
+clean: ## Remove .venv, build output and caches
+	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find bench examples src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

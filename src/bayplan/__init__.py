@@ -1,0 +1,82 @@
+"""bayplan: the Kubernetes scheduler that is programmed in Python.
+
+What a plugin needs is here::
+
+    from bayplan import FilterPlugin, Rejected, ScorePlugin
+"""
+
+from bayplan.cluster.changes import Reads
+from bayplan.cluster.nodeinfo import NodeInfo
+from bayplan.cluster.podinfo import PodInfo
+from bayplan.cluster.view import ClusterView, Nodes
+from bayplan.framework.events import Action, Hint, Resource, WakeOn
+from bayplan.framework.handle import Handle
+from bayplan.framework.plugin import (
+    BindPlugin,
+    FilterPlugin,
+    PermitPlugin,
+    Plugin,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    PreScorePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    ScorePlugin,
+)
+from bayplan.framework.preemption import Nominated
+from bayplan.framework.state import CycleState, StateKey
+from bayplan.framework.status import (
+    SKIP,
+    Code,
+    Mask,
+    OnlyNodes,
+    Rejected,
+    Scores,
+    Skip,
+    Verdicts,
+    unresolvable,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "SKIP",
+    "Action",
+    "BindPlugin",
+    "ClusterView",
+    "Code",
+    "CycleState",
+    "FilterPlugin",
+    "Handle",
+    "Hint",
+    "Mask",
+    "NodeInfo",
+    "Nodes",
+    "Nominated",
+    "OnlyNodes",
+    "PermitPlugin",
+    "Plugin",
+    "PodInfo",
+    "PostBindPlugin",
+    "PostFilterPlugin",
+    "PreBindPlugin",
+    "PreEnqueuePlugin",
+    "PreFilterPlugin",
+    "PreScorePlugin",
+    "QueueSortPlugin",
+    "Reads",
+    "Rejected",
+    "ReservePlugin",
+    "Resource",
+    "ScorePlugin",
+    "Scores",
+    "Skip",
+    "StateKey",
+    "Verdicts",
+    "WakeOn",
+    "__version__",
+    "unresolvable",
+]

@@ -1,0 +1,62 @@
+"""``bayplan evaluate``: verdicts on the cases of a file, one JSON object per line, or a table for people."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import click
+import msgspec
+
+from bayplan.errors import BayplanError
+from bayplan.framework.registry import Registry
+from bayplan.plugins import default_registry
+from bayplan.sim.cases import verdict_of
+
+
+@click.command()
+@click.argument("cases", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
+@click.option("--table", is_flag=True, help="Print a table for people instead of JSON lines.")
+def evaluate(cases: Path, *, table: bool) -> None:
+    """Print a verdict for each case in CASES (JSON lines, also gzipped; - for stdin).
+
+    A case that cannot be evaluated gives {"id": …, "error": …}, and the rest goes on.
+    """
+    registry = default_registry()
+    verdicts = (_verdict(line, number, registry) for number, line in enumerate(_lines(cases), 1))
+    if table:
+        from bayplan.cli.verdict_table import print_verdicts
+
+        print_verdicts(verdicts)
+        return
+    encode = msgspec.json.Encoder().encode
+    for verdict in verdicts:
+        sys.stdout.buffer.write(encode(verdict) + b"\n")
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    if str(path) == "-":
+        stream: IO[bytes] = sys.stdin.buffer
+    else:
+        stream = gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[assignment]
+    with stream:
+        for line in stream:
+            if line.strip():
+                yield line
+
+
+def _verdict(line: bytes, number: int, registry: Registry) -> dict[str, Any]:
+    name: Any = f"line {number}"
+    try:
+        case = msgspec.json.decode(line)
+        if not isinstance(case, dict):
+            return {"id": name, "error": "a case is a JSON object"}
+        name = case.get("id", name)
+        return verdict_of(case, registry)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return {"id": name, "error": f"line {number} is not JSON: {error}"}
+    except BayplanError as error:
+        return {"id": name, "error": str(error)}

@@ -1,0 +1,1 @@
+"""The cluster as columns: rows and ids, no plugins."""

@@ -1,0 +1,94 @@
+"""The recount: everything the cluster keeps by increments, computed from scratch and compared.
+
+Run after every test that changes a cluster, by SIGUSR2 in a running scheduler, and after whatever smells of corruption.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayplan.cluster.ports import PortTable
+from bayplan.errors import AuditError
+
+if TYPE_CHECKING:
+    from bayplan.cluster.cluster import Cluster
+
+
+def audit(cluster: Cluster) -> list[str]:
+    """One line for each difference between what is kept and what a recount gives."""
+    return [
+        *_rows(cluster),
+        *_usage(cluster),
+        *_ports(cluster),
+        *cluster.counts.audit(),
+        *cluster.storage.audit(),
+    ]
+
+
+def check(cluster: Cluster) -> None:
+    """Raise AuditError where the recount differs."""
+    differences = audit(cluster)
+    if differences:
+        raise AuditError("\n".join(differences))
+
+
+def _rows(cluster: Cluster) -> list[str]:
+    nodes, pods = cluster.nodes, cluster.pods
+    wrong = []
+    for name, row in nodes.row_of.items():
+        if nodes.names[row] != name:
+            wrong.append(f"row {row} is named {nodes.names[row]!r}, the index says {name!r}")
+        if bool(nodes.alive.data[row]) != (nodes.records[row] is not None):
+            wrong.append(f"node {name}: alive is {bool(nodes.alive.data[row])}")
+    if nodes.alive_count != int(nodes.alive.data[: nodes.rows.used].sum()):
+        wrong.append(f"{nodes.alive_count} nodes are said to be alive")
+    for key, row in pods.row_of.items():
+        if pods.key(row) != key:
+            wrong.append(f"pod row {row} holds {pods.key(row)}, the index says {key}")
+        if row not in pods.on_node(int(pods.node_row.data[row])):
+            wrong.append(f"pod {key} is missing from the list of its node")
+    listed = sum(len(pods.on_node(row)) for row in range(nodes.rows.used))
+    if listed != len(pods):
+        wrong.append(f"{listed} pods are listed on nodes, {len(pods)} are known")
+    return wrong
+
+
+def _usage(cluster: Cluster) -> list[str]:
+    nodes, pods = cluster.nodes, cluster.pods
+    top = (1 << 63) - 1
+    wrong = []
+    for name, row in nodes.row_of.items():
+        placed = [shape.placed for shape in (pods.shapes[pod] for pod in pods.on_node(row)) if shape]
+        sums: Counter[str] = Counter()
+        for one in placed:
+            sums.update(one.requests)
+        for number, resource in enumerate(nodes.resources):
+            kept = int(nodes.requested[number].data[row])
+            if kept != min(sums[resource], top):
+                wrong.append(f"node {name}: requested {resource} is {kept}, counted {sums[resource]}")
+        for kept, counted, what in (
+            (nodes.nonzero_cpu, sum(p.nonzero_cpu for p in placed), "nonzero cpu"),
+            (nodes.nonzero_memory, sum(p.nonzero_memory for p in placed), "nonzero memory"),
+            (nodes.pod_count, len(placed), "pod count"),
+        ):
+            if int(kept.data[row]) != min(counted, top):
+                wrong.append(f"node {name}: {what} is {kept.data[row]}, counted {counted}")
+        if nodes.records[row] is None and np.any(
+            [column.data[row] for column in nodes.allocatable]
+        ):
+            wrong.append(f"node {name} is gone and still offers resources")
+    return wrong
+
+
+def _ports(cluster: Cluster) -> list[str]:
+    fresh = PortTable()
+    for row in cluster.pods.row_of.values():
+        shape = cluster.pods.shapes[row]
+        if shape is not None:
+            fresh.place(shape.host_ports, int(cluster.pods.node_row.data[row]), +1)
+    if fresh.snapshot() == cluster.ports.snapshot():
+        return []
+    return [f"host ports are {cluster.ports.snapshot()}, counted {fresh.snapshot()}"]

@@ -1,0 +1,63 @@
+"""Node labels as columns: one int32 column of value ids per label key that somebody asked for.
+
+Kept up to date by the node table; read by selectors, topology domains and plugins through the view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.cluster.columns import Column, Rows
+from bayplan.cluster.intern import UNKNOWN, Interner
+
+
+class LabelColumns:
+    """Columns by label key, made on first use and updated ever after."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._labels: list[Mapping[str, str] | None] = []
+        self._columns: dict[str, Column[np.int32]] = {}
+        #: Label values by key: a topology domain is a value id of its key.
+        self._values: dict[str, Interner[str]] = {}
+
+    def column(self, key: str) -> NDArray[np.int32]:
+        """The value id of ``key`` on each row, -1 where the node has no such label."""
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = self._rows.column(np.int32, UNKNOWN)
+            values = self._values[key] = Interner()
+            for row, labels in enumerate(self._labels):
+                if labels is not None and key in labels:
+                    column.data[row] = values.id(labels[key])
+        return column.data
+
+    def value_id(self, key: str, value: str) -> int:
+        """The id of a value of ``key``, -1 where no node ever had it."""
+        self.column(key)
+        return self._values[key].find(value)
+
+    def values(self, key: str) -> list[str]:
+        """All values of ``key`` ever seen, by id."""
+        self.column(key)
+        return self._values[key].values
+
+    def keys(self) -> list[str]:
+        """The keys that have a column."""
+        return list(self._columns)
+
+    def set(self, row: int, labels: Mapping[str, str] | None) -> None:
+        """Give a row its labels; None for a row without a node."""
+        while len(self._labels) <= row:
+            self._labels.append(None)
+        self._labels[row] = labels
+        for key, column in self._columns.items():
+            value = labels.get(key) if labels is not None else None
+            column.data[row] = UNKNOWN if value is None else self._values[key].id(value)
+
+    def of(self, row: int) -> Mapping[str, str]:
+        """A row's labels."""
+        return self._labels[row] or {}

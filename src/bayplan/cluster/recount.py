@@ -1,0 +1,164 @@
+"""The counts from scratch, to find out whether those kept by steps of one have gone astray.
+
+Called by ``Counts.audit``, in tests and on request. Shares no bookkeeping with what it checks: it walks over all pods.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from bayplan.cluster.carriers import Carrier, Role, carried
+from bayplan.cluster.domains import NOWHERE, DomainMap
+from bayplan.cluster.pods import TERMINATING
+from bayplan.cluster.tallies import Tally
+
+if TYPE_CHECKING:
+    from bayplan.cluster.counts import Counts
+    from bayplan.cluster.namespaces import Namespaces
+    from bayplan.cluster.nodes import NodeTable
+    from bayplan.cluster.podinfo import Kin
+    from bayplan.cluster.pods import PodTable
+    from bayplan.cluster.terms import PlacedTerm
+
+
+class _Pod(NamedTuple):
+    row: int
+    kin: Kin
+    terminating: bool
+    carries: tuple[tuple[Role, PlacedTerm], ...]
+
+
+def differences(
+    counts: Counts, nodes: NodeTable, pods: PodTable, namespaces: Namespaces
+) -> list[str]:
+    """One line for each number that is wrong."""
+    found = list(_pods(pods))
+    return [
+        *_kins(counts, found, namespaces),
+        *_tallies(counts, found, namespaces),
+        *_carriers(counts, found),
+        *_maps(counts, nodes),
+        *_views(counts),
+    ]
+
+
+def _pods(pods: PodTable) -> Iterator[_Pod]:
+    for row in pods.row_of.values():
+        kin, shape = pods.kins[row], pods.shapes[row]
+        assert kin is not None
+        assert shape is not None
+        yield _Pod(
+            int(pods.node_row.data[row]),
+            kin,
+            bool(pods.flags.data[row] & TERMINATING),
+            tuple(carried(shape, kin.namespace)),
+        )
+
+
+def _kins(counts: Counts, pods: list[_Pod], namespaces: Namespaces) -> Iterator[str]:
+    rows: dict[tuple[int, bool], Counter[int]] = {}
+    for pod in pods:
+        rows.setdefault((pod.kin.id, pod.terminating), Counter())[pod.row] += 1
+    for number, kin in counts.kins.items():
+        for terminating, kept in ((False, kin.rows), (True, kin.ending)):
+            right = rows.pop((number, terminating), Counter())
+            if kept != right:
+                yield f"kin {number}, terminating {terminating}: {kept}, should be {dict(right)}"
+        if kin.carriers is None:
+            continue
+        speaking = {
+            carrier
+            for carrier in counts.carriers.values()
+            if carrier.placed.term.selector.matches(kin.kin.labels)
+            and namespaces.covered_by_carrier(carrier.placed.term, kin.kin.namespace)
+        }
+        if set(kin.carriers) != speaking:
+            yield f"kin {number}: {len(kin.carriers)} terms speak of it, should be {len(speaking)}"
+    for (number, _), right in rows.items():
+        yield f"kin {number}: not counted, should be {dict(right)}"
+
+
+def _counted(tally: Tally, pod: _Pod, namespaces: Namespaces) -> bool:
+    return not (pod.terminating and tally.key.staying) and all(
+        namespaces.covered(term, pod.kin.namespace) and term.selector.matches(pod.kin.labels)
+        for term in tally.key.terms
+    )
+
+
+def _tallies(counts: Counts, pods: list[_Pod], namespaces: Namespaces) -> Iterator[str]:
+    for key, tally in counts.tallies.items():
+        right = Counter(pod.row for pod in pods if _counted(tally, pod, namespaces))
+        kept: Counter[int] = Counter()
+        for row, number in zip(*(column.tolist() for column in tally.by_row()), strict=True):
+            kept[row] += number
+        if kept != right:
+            yield f"tally {key}: {dict(kept)}, should be {dict(right)}"
+        if tally.per_row is not None:
+            column = tally.per_row.data
+            by_row = {int(row): int(column[row]) for row in np.flatnonzero(column)}
+            if by_row != dict(right):
+                yield f"tally {key} per row: {by_row}, should be {dict(right)}"
+
+
+def _carriers(counts: Counts, pods: list[_Pod]) -> Iterator[str]:
+    rows: dict[tuple[Role, PlacedTerm], Counter[int]] = {}
+    for pod in pods:
+        for carries in pod.carries:
+            rows.setdefault(carries, Counter())[pod.row] += 1
+    for key, carrier in counts.carriers.items():
+        right = rows.pop(key, Counter())
+        if carrier.rows != right or carrier.total != right.total():
+            yield f"carriers of {key}: {carrier.rows}, should be {dict(right)}"
+    for key, right in rows.items():
+        yield f"carriers of {key}: none, should be {dict(right)}"
+
+
+def _right_domains(domains: DomainMap, nodes: NodeTable) -> dict[int, int]:
+    """Domain by row, asking every node for its labels."""
+    right = {}
+    for row in np.flatnonzero(nodes.alive.data).tolist():
+        labels = nodes.labels.of(row)
+        value = labels.get(domains.key, "" if domains.blank else None)
+        if value is None or not domains.required <= labels.keys():
+            continue
+        if domains.admission is not None and not domains.admission.mask(np.array([row]))[0]:
+            continue
+        number = nodes.labels.value_id(domains.key, value)
+        if number != NOWHERE:
+            right[row] = number
+    return right
+
+
+def _maps(counts: Counts, nodes: NodeTable) -> Iterator[str]:
+    for key, domains in counts.maps.items():
+        right = _right_domains(domains, nodes)
+        kept = {
+            row: number for row, number in enumerate(domains.where.tolist()) if number != NOWHERE
+        }
+        if kept != right:
+            yield f"domains of {key}: {kept}, should be {right}"
+        present = Counter(right.values())
+        kept = {
+            int(number): int(domains.present[number]) for number in np.flatnonzero(domains.present)
+        }
+        if kept != present or domains.size != len(present):
+            yield f"nodes by domain of {key}: {kept}, should be {dict(present)}"
+
+
+def _views(counts: Counts) -> Iterator[str]:
+    sources: list[Tally | Carrier] = [*counts.tallies.values(), *counts.carriers.values()]
+    for source in sources:
+        for view in source.views:
+            where = view.map.where
+            right: Counter[int] = Counter()
+            for row, number in zip(*(column.tolist() for column in source.by_row()), strict=True):
+                if row < len(where) and where[row] != NOWHERE:
+                    right[int(where[row])] += number
+            kept = {int(number): int(view.counts[number]) for number in np.flatnonzero(view.counts)}
+            if kept != right or view.total != right.total():
+                what = source.key if isinstance(source, Tally) else source.placed
+                yield f"pods by {view.map.key} of {what}: {kept}, should be {dict(right)}"

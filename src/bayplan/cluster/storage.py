@@ -1,0 +1,351 @@
+"""Volumes, claims, classes and drivers, who uses them where, and what has been decided about them.
+
+Fed by ``cluster.Cluster`` with storage objects and with placed pods; read by the volume plugins. Decisions about volumes
+(this volume for that claim, this node for that claim's new volume) are assumed here until the API server shows them.
+
+A change that no verdict can depend on (a new resource version, a status that nobody reads) does not count as a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import singledispatchmethod
+from typing import Any, Final
+
+import msgspec
+
+from bayplan.cluster import claims as claim_facts
+from bayplan.cluster import csi_migration
+from bayplan.cluster.assumable import Assumable
+from bayplan.cluster.attachments import Attachments, ClaimUse
+from bayplan.cluster.changes import Reads
+from bayplan.cluster.csi_migration import CSIVolume, TranslationError
+from bayplan.cluster.csi_nodes import CSINodes
+from bayplan.cluster.journal import Journal
+from bayplan.cluster.pod_volumes import ownership_problem
+from bayplan.cluster.podinfo import PodInfo
+from bayplan.cluster.volume_attachments import VolumeAttachments
+from bayplan.cluster.volume_index import VolumeIndex
+from bayplan.cluster.volume_usage import VolumeUsage
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+
+_NO_CAPACITIES: Final[Mapping[str, CSIStorageCapacity]] = {}
+
+
+class Storage:
+    """Storage objects and their indexes."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.volumes: Assumable[PersistentVolume] = Assumable()
+        self.claims: Assumable[PersistentVolumeClaim] = Assumable()
+        self.classes: dict[str, StorageClass] = {}
+        self.drivers: dict[str, CSIDriver] = {}
+        #: Volumes as they will be, by class, and by the claim they are promised to.
+        self.index = VolumeIndex()
+        #: Class to capacities by ``namespace/name``.
+        self._capacities: dict[str, dict[str, CSIStorageCapacity]] = {}
+        #: Volume to the claims that name it.
+        self._claims_of: dict[str, set[str]] = {}
+        #: Claims and disks that placed pods use.
+        self.usage = VolumeUsage()
+        self.csi_nodes = CSINodes()
+        self.held = VolumeAttachments()
+        #: CSI volumes on nodes.
+        self.attachments = Attachments(self)
+
+    # --- objects ---------------------------------------------------------------------------------------------------------
+
+    @singledispatchmethod
+    def put(self, obj: Any) -> None:
+        """Take over an object that was added or changed."""
+        raise TypeError(f"storage keeps no {type(obj).__name__}")
+
+    @singledispatchmethod
+    def remove(self, obj: Any) -> None:
+        """Forget an object that was deleted."""
+        raise TypeError(f"storage keeps no {type(obj).__name__}")
+
+    @put.register
+    def _(self, volume: PersistentVolume) -> None:
+        before = self.volumes.put(volume.metadata.name, volume)
+        self._volume_changed(before, self.volumes.get(volume.metadata.name))
+
+    @remove.register
+    def _(self, volume: PersistentVolume) -> None:
+        self._volume_changed(self.volumes.remove(volume.metadata.name), None)
+
+    @put.register
+    def _(self, claim: PersistentVolumeClaim) -> None:
+        key = claim_facts.key_of(claim)
+        confirmed = self.claims.confirmed(key)
+        before = self.claims.put(key, claim)
+        self._name_volume(key, confirmed, claim)
+        self._claim_changed(key, before, self.claims.get(key))
+
+    @remove.register
+    def _(self, claim: PersistentVolumeClaim) -> None:
+        key = claim_facts.key_of(claim)
+        self._name_volume(key, self.claims.confirmed(key), None)
+        self._claim_changed(key, self.claims.remove(key), None)
+
+    @put.register
+    def _(self, storage_class: StorageClass) -> None:
+        before = self.classes.get(storage_class.metadata.name)
+        self.classes[storage_class.metadata.name] = storage_class
+        self._class_changed(before, storage_class)
+
+    @remove.register
+    def _(self, storage_class: StorageClass) -> None:
+        self._class_changed(self.classes.pop(storage_class.metadata.name, None), None)
+
+    @put.register
+    def _(self, driver: CSIDriver) -> None:
+        before = self.drivers.get(driver.metadata.name)
+        self.drivers[driver.metadata.name] = driver
+        self._note(before, driver)
+
+    @remove.register
+    def _(self, driver: CSIDriver) -> None:
+        self._note(self.drivers.pop(driver.metadata.name, None), None)
+
+    @put.register
+    def _(self, capacity: CSIStorageCapacity) -> None:
+        before = self._drop_capacity(_key(capacity.metadata))
+        self._capacities.setdefault(capacity.storage_class_name, {})[_key(capacity.metadata)] = capacity
+        self._note(before, capacity)
+
+    @remove.register
+    def _(self, capacity: CSIStorageCapacity) -> None:
+        self._note(self._drop_capacity(_key(capacity.metadata)), None)
+
+    @put.register
+    def _(self, csi_node: CSINode) -> None:
+        before = self.csi_nodes.objects.get(csi_node.metadata.name)
+        self.csi_nodes.put(csi_node)
+        self._note(before, csi_node)
+
+    @remove.register
+    def _(self, csi_node: CSINode) -> None:
+        before = self.csi_nodes.objects.get(csi_node.metadata.name)
+        if before is not None:
+            self.csi_nodes.remove(csi_node.metadata.name)
+            self._note(before, None)
+
+    @put.register
+    def _(self, attachment: VolumeAttachment) -> None:
+        before = self.held.put(attachment)
+        if self._note(before, attachment):
+            for one in (before, attachment):
+                if one is not None:
+                    self.attachments.node_changed(one.spec.node_name)
+
+    @remove.register
+    def _(self, attachment: VolumeAttachment) -> None:
+        before = self.held.remove(attachment.metadata.name)
+        if before is not None:
+            self._note(before, None)
+            self.attachments.node_changed(before.spec.node_name)
+
+    # --- what a change touches -------------------------------------------------------------------------------------------
+
+    def _note(self, before: Any, after: Any) -> bool:
+        """Tell of a change, if it is one."""
+        if _reads_alike(before, after):
+            return False
+        self.journal.topic_changed(Reads.STORAGE)
+        return True
+
+    def _volume_changed(self, before: PersistentVolume | None, after: PersistentVolume | None) -> None:
+        self.index.replace(before, after)
+        if not self._note(before, after):
+            return
+        volume = after or before
+        assert volume is not None
+        name = volume.metadata.name
+        for claim in self._claims_of.get(name, ()):
+            self.attachments.claim_changed(claim)
+        for node in self.held.nodes_with(name):
+            self.attachments.node_changed(node)
+
+    def _claim_changed(
+        self, key: str, before: PersistentVolumeClaim | None, after: PersistentVolumeClaim | None
+    ) -> None:
+        if self._note(before, after):
+            self.attachments.claim_changed(key)
+
+    def _class_changed(self, before: StorageClass | None, after: StorageClass | None) -> None:
+        if self._note(before, after):
+            # Which driver an unbound claim counts for comes from its class; classes change too seldom for an index.
+            self.attachments.every_claim_changed()
+
+    def _name_volume(
+        self, key: str, before: PersistentVolumeClaim | None, after: PersistentVolumeClaim | None
+    ) -> None:
+        old = before.spec.volume_name if before is not None else ""
+        new = after.spec.volume_name if after is not None else ""
+        if old == new:
+            return
+        if old:
+            self._claims_of[old].discard(key)
+            if not self._claims_of[old]:
+                del self._claims_of[old]
+        if new:
+            self._claims_of.setdefault(new, set()).add(key)
+
+    def _drop_capacity(self, key: str) -> CSIStorageCapacity | None:
+        for name, capacities in self._capacities.items():
+            found = capacities.pop(key, None)
+            if found is not None:
+                if not capacities:
+                    del self._capacities[name]
+                return found
+        return None
+
+    # --- reading ---------------------------------------------------------------------------------------------------------
+
+    def capacities(self, storage_class: str) -> Collection[CSIStorageCapacity]:
+        """What drivers say of the room that is left for a class."""
+        return self._capacities.get(storage_class, _NO_CAPACITIES).values()
+
+    def is_once_pod(self, key: str) -> bool:
+        """Whether a claim admits one pod at a time."""
+        claim = self.claims.confirmed(key)
+        return claim is not None and claim_facts.ONCE_POD in claim.spec.access_modes
+
+    def csi_volume(self, claim: PersistentVolumeClaim) -> CSIVolume | None:
+        """The volume that a claim stands for on a node with a CSINode; None where none counts.
+
+        A claim without a volume counts as one of its class's driver, since it will get one.
+        """
+        volume = self.volumes.confirmed(claim.spec.volume_name) if claim.spec.volume_name else None
+        if volume is None:
+            return self._volume_to_come(claim)
+        if volume.spec.csi is not None:
+            found: CSIVolume | None = CSIVolume(volume.spec.csi.driver, volume.spec.csi.volume_handle)
+        else:
+            try:
+                found = csi_migration.persistent_volume(volume)
+            except TranslationError:
+                return None
+        return found if found is not None and found.driver and found.handle else None
+
+    def _volume_to_come(self, claim: PersistentVolumeClaim) -> CSIVolume | None:
+        storage_class = self.classes.get(claim_facts.class_of_claim(claim))
+        if storage_class is None:
+            return None
+        provisioner = storage_class.provisioner
+        driver = csi_migration.DRIVERS.get(provisioner, provisioner)
+        if not driver or provisioner in csi_migration.UNCOUNTED:
+            return None
+        # No driver's handle begins so.
+        return CSIVolume(driver, f"\0to come/{claim_facts.key_of(claim)}")
+
+    def volume_of(self, use: ClaimUse) -> CSIVolume | str | None:
+        """The volume behind a claim as a placed pod uses it; a string tells what is wrong."""
+        if use.key.endswith("/"):
+            return "PersistentVolumeClaim had no name"
+        claim = self.claims.confirmed(use.key)
+        if claim is None:
+            return None
+        if use.owner is not None:
+            uid, pod_name = use.owner
+            problem = ownership_problem(claim.metadata, pod_name, uid)
+            if problem:
+                return problem
+        return self.csi_volume(claim)
+
+    def attached_volumes(self, node: str) -> Collection[CSIVolume]:
+        """Volumes that VolumeAttachments hold on a node."""
+        found = set()
+        for attacher, name in self.held.on_node(node):
+            volume = self.volumes.confirmed(name)
+            if volume is not None and volume.spec.csi is not None:
+                found.add(CSIVolume(attacher, volume.spec.csi.volume_handle))
+        return found
+
+    # --- decisions -------------------------------------------------------------------------------------------------------
+
+    def assume_volume(self, volume: PersistentVolume) -> str:
+        """Suppose that a volume will be as decided; returns what stands against it."""
+        name = volume.metadata.name
+        before = self.volumes.get(name)
+        problem = self.volumes.assume(name, volume)
+        if not problem:
+            self._volume_changed(before, volume)
+        return problem
+
+    def assume_claim(self, claim: PersistentVolumeClaim) -> str:
+        """Suppose that a claim will be as decided; returns what stands against it."""
+        key = claim_facts.key_of(claim)
+        before = self.claims.get(key)
+        problem = self.claims.assume(key, claim)
+        if not problem:
+            self._claim_changed(key, before, claim)
+        return problem
+
+    def restore_volume(self, volume: PersistentVolume) -> None:
+        """Give up what was assumed of a volume, unless the API server has shown a newer one."""
+        name = volume.metadata.name
+        before = self.volumes.get(name)
+        if self.volumes.restore(name, volume.metadata.resource_version):
+            self._volume_changed(before, self.volumes.get(name))
+
+    def restore_claim(self, claim: PersistentVolumeClaim) -> None:
+        """Give up what was assumed of a claim, unless the API server has shown a newer one."""
+        key = claim_facts.key_of(claim)
+        before = self.claims.get(key)
+        if self.claims.restore(key, claim.metadata.resource_version):
+            self._claim_changed(key, before, self.claims.get(key))
+
+    # --- pods ------------------------------------------------------------------------------------------------------------
+
+    def place(self, pod: PodInfo, node_row: int, sign: int) -> None:
+        """A pod with volumes comes to a node (+1) or leaves it (-1)."""
+        self.usage.place(pod, node_row, sign)
+        self.attachments.place(pod, node_row, sign)
+
+    # --- audit -----------------------------------------------------------------------------------------------------------
+
+    def audit(self, placed: Iterable[tuple[PodInfo, int]] | None = None) -> list[str]:
+        """Differences from a count from scratch; with the placed pods and their rows, of what pods use too."""
+        found = [
+            *self.volumes.audit("volume"),
+            *self.claims.audit("claim"),
+            *self.index.audit(self.volumes),
+            *self.csi_nodes.audit(),
+            *self.attachments.audit(),
+        ]
+        if placed is not None:
+            pods = [(pod, row) for pod, row in placed if pod.shape.has_volumes]
+            found += self.usage.audit(pods)
+            found += self.attachments.audit_uses(pods)
+        return found
+
+
+def _key(meta: ObjectMeta) -> str:
+    return f"{meta.namespace}/{meta.name}"
+
+
+def _reads_alike(before: Any, after: Any) -> bool:
+    """Whether two states of an object differ in nothing but their version."""
+    if before is None or after is None:
+        return before is after
+    if before == after:
+        return True
+    old = msgspec.structs.replace(
+        before,
+        metadata=msgspec.structs.replace(
+            before.metadata, resource_version=after.metadata.resource_version
+        ),
+    )
+    return bool(old == after)

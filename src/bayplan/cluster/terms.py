@@ -1,0 +1,107 @@
+"""Compiled pod affinity terms: hashable, so that equal ones are counted once.
+
+Compiled from specs by ``compile_terms``, for plugins and for the placed pods that carry terms; matched by ``counts``
+against kins.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from bayplan.model.selectors import NOTHING, Selector, compile_label_selector
+
+if TYPE_CHECKING:
+    from bayplan.cluster.podinfo import Shape
+    from bayplan.model.pod import PodAffinityTerm
+
+
+class Term:
+    """Pods of some namespaces with some labels."""
+
+    __slots__ = ("_hash", "namespace_selector", "namespaces", "selector")
+
+    def __init__(
+        self, namespaces: frozenset[str], namespace_selector: Selector, selector: Selector
+    ) -> None:
+        #: Namespaces by name.
+        self.namespaces = namespaces
+        #: Further namespaces, by their labels.
+        self.namespace_selector = namespace_selector
+        self.selector = selector
+        # Terms are keys of every look-up; hashing selectors anew each time would cost more than the look-up.
+        self._hash = hash((namespaces, namespace_selector, selector))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Term)
+            and self.namespaces == other.namespaces
+            and self.selector == other.selector
+            and self.namespace_selector == other.namespace_selector
+        )
+
+    def __repr__(self) -> str:
+        return f"Term({sorted(self.namespaces)}, {self.namespace_selector!r}, {self.selector!r})"
+
+
+class PlacedTerm(NamedTuple):
+    """A term and the topology over which it holds; ``weight`` counts for preferred ones."""
+
+    term: Term
+    topology_key: str
+    weight: int = 0
+
+
+class Terms(NamedTuple):
+    """All inter-pod terms of a pod."""
+
+    affinity: tuple[PlacedTerm, ...] = ()
+    anti_affinity: tuple[PlacedTerm, ...] = ()
+    #: Preferred ones; those of anti-affinity with a weight below zero.
+    preferred: tuple[PlacedTerm, ...] = ()
+
+
+NO_TERMS: Final = Terms()
+
+
+def in_namespace(namespace: str, selector: Selector) -> Term:
+    """The pods of one namespace that a selector selects."""
+    return Term(frozenset((namespace,)), NOTHING, selector)
+
+
+def compile_terms(shape: Shape, namespace: str) -> Terms:
+    """The terms of a pod with this shape in this namespace.
+
+    Raises:
+        SelectorError: where one of them cannot be read.
+    """
+    affinity = shape.spec.affinity
+    if affinity is None:
+        return NO_TERMS
+    key = (compile_terms, namespace)
+    known: Terms | None = shape.memo.get(key)
+    if known is None:
+        near, far = affinity.pod_affinity, affinity.pod_anti_affinity
+        known = shape.memo[key] = Terms(
+            tuple(_compile(term, namespace) for term in near.required),
+            tuple(_compile(term, namespace) for term in far.required),
+            (
+                *(_compile(w.pod_affinity_term, namespace, w.weight) for w in near.preferred),
+                *(_compile(w.pod_affinity_term, namespace, -w.weight) for w in far.preferred),
+            ),
+        )
+    return known
+
+
+def _compile(term: PodAffinityTerm, namespace: str, weight: int = 0) -> PlacedTerm:
+    names = term.namespaces
+    if not names and term.namespace_selector is None:
+        names = (namespace,)  # the pod's own is meant where none is said
+    compiled = Term(
+        frozenset(names),
+        compile_label_selector(term.namespace_selector),
+        compile_label_selector(term.label_selector),
+    )
+    return PlacedTerm(compiled, term.topology_key, weight)

@@ -1,0 +1,164 @@
+"""Many nodes of a what-if at once, all pods of lower priority taken away, to be put back one per node at a time.
+
+Made by preemption for the nodes it considers; read by column filters like any other set of nodes. Sums are made over
+columns: no pod becomes an object here unless a filter asks for the pods of a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.cluster.podinfo import PodInfo
+from bayplan.cluster.view import Nodes, Rows
+
+if TYPE_CHECKING:
+    from bayplan.cluster.cluster import Cluster
+
+#: A row that holds more than this may have been saturated: its sum cannot be taken apart by subtracting.
+_HUGE: Final = 1 << 62
+#: Keys of the two columns that are no resource.
+_NONZERO_CPU: Final = -1
+_NONZERO_MEMORY: Final = -2
+
+
+def too_big(cluster: Cluster, rows: Rows) -> NDArray[np.bool_]:
+    """Rows whose sums are so big that plain addition and subtraction are not exact."""
+    nodes = cluster.nodes
+    big = np.zeros(len(rows), np.bool_)
+    for column in (*nodes.requested, nodes.nonzero_cpu, nodes.nonzero_memory):
+        big |= column.data[rows] > _HUGE
+    return big
+
+
+class LowerPods:
+    """The pods of lower priority on some nodes: flat arrays, node by node in the order of arrival."""
+
+    __slots__ = ("counts", "owner", "pods", "rows", "starts")
+
+    def __init__(self, cluster: Cluster, rows: Rows, below: int) -> None:
+        self.rows = rows
+        table = cluster.pods
+        on_node = [table.on_node(row) for row in rows.tolist()]
+        sizes = np.fromiter(map(len, on_node), np.intp, len(on_node))
+        everybody = np.fromiter(chain.from_iterable(on_node), np.intp, int(sizes.sum()))
+        owner = np.repeat(np.arange(len(rows), dtype=np.intp), sizes)
+        lower = table.priority.data[everybody] < below
+        #: Their rows in the pod table.
+        self.pods: NDArray[np.intp] = everybody[lower]
+        #: The position of each one's node in ``rows``.
+        self.owner: NDArray[np.intp] = owner[lower]
+        #: How many there are per node, and where each node's begin.
+        self.counts: NDArray[np.intp] = np.bincount(self.owner, minlength=len(rows))
+        self.starts: NDArray[np.intp] = np.cumsum(self.counts) - self.counts
+
+
+class ThinnedNodes(Nodes):
+    """Nodes without their pods of lower priority. What it shows of ``too_big`` rows is wrong."""
+
+    __slots__ = ("_amounts", "_live", "_pod_count", "absent", "lower")
+
+    def __init__(self, cluster: Cluster, lower: LowerPods) -> None:
+        super().__init__(cluster, lower.rows)
+        self.lower = lower
+        #: Whether each of the lower pods is away.
+        self.absent: NDArray[np.bool_] = np.ones(len(lower.pods), np.bool_)
+        self._amounts = cluster.pods.amounts
+        self._amounts.learn(lower.pods, cluster.nodes.resource_id)
+        self._pod_count = self.take(cluster.nodes.pod_count.data) - lower.counts
+        #: The columns that somebody has read, by resource id: made on first reading, kept up to date from then on.
+        self._live: dict[int, NDArray[np.int64]] = {}
+
+    # --- moving pods ---------------------------------------------------------------------------------------------------
+
+    def put_back(self, which: NDArray[np.intp]) -> None:
+        """Suppose that some of the lower pods (by position; at most one per node) are there again."""
+        self._move(which, +1)
+
+    def take_away(self, which: NDArray[np.intp]) -> None:
+        """Suppose that some of the lower pods (by position; at most one per node) are gone again."""
+        self._move(which, -1)
+
+    def _move(self, which: NDArray[np.intp], sign: int) -> None:
+        nodes, pods = self.lower.owner[which], self.lower.pods[which]
+        self.absent[which] = sign < 0
+        self._pod_count[nodes] += sign
+        for key, column in self._live.items():
+            amounts = self._taken(key)
+            if amounts is not None:
+                column[nodes] += sign * amounts[pods]
+
+    def _taken(self, key: int) -> NDArray[np.int64] | None:
+        """What each placed pod takes of a column; None where nobody was seen to take any."""
+        if key == _NONZERO_CPU:
+            return self._amounts.nonzero_cpu.data
+        if key == _NONZERO_MEMORY:
+            return self._amounts.nonzero_memory.data
+        column = self._amounts.requests.get(key)
+        return None if column is None else column.data
+
+    @property
+    def pod_count(self) -> NDArray[np.int64]:
+        """As of the trial."""
+        return self._pod_count
+
+    # --- columns -------------------------------------------------------------------------------------------------------
+
+    def _column(self, key: int, base: NDArray[np.int64]) -> NDArray[np.int64]:
+        column = self._live.get(key)
+        if column is None:
+            column = self._live[key] = self.take(base)
+            amounts = self._taken(key)
+            if amounts is not None:
+                gone = np.where(self.absent, amounts[self.lower.pods], 0)
+                np.subtract.at(column, self.lower.owner, gone)
+        return column
+
+    def requested(self, resource: str | int) -> NDArray[np.int64]:
+        """What the pods of the trial ask for."""
+        number = self._id(resource)
+        return self._column(number, self.cluster.nodes.requested[number].data)
+
+    @property
+    def nonzero_cpu(self) -> NDArray[np.int64]:
+        """As of the trial."""
+        return self._column(_NONZERO_CPU, self.cluster.nodes.nonzero_cpu.data)
+
+    @property
+    def nonzero_memory(self) -> NDArray[np.int64]:
+        """As of the trial."""
+        return self._column(_NONZERO_MEMORY, self.cluster.nodes.nonzero_memory.data)
+
+    # --- pods ----------------------------------------------------------------------------------------------------------
+
+    def _there(self, i: int) -> list[int]:
+        """Rows in the pod table of the pods that are on node ``i`` now."""
+        lower = self.lower
+        mine = slice(lower.starts[i], lower.starts[i] + lower.counts[i])
+        gone = set(lower.pods[mine][self.absent[mine]].tolist())
+        return [row for row in self.cluster.pods.on_node(self.row(i)) if row not in gone]
+
+    def pods_on(self, i: int) -> list[PodInfo]:
+        """The pods on node ``i``, as of the trial."""
+        name = self.name(i)
+        return [self.cluster.pods.info(row, name) for row in self._there(i)]
+
+    def port_holders(self, protocol: str, port: int) -> Iterable[tuple[int, str]]:
+        """``(i, ip)`` for each node of the trial on which a pod holds this host port."""
+        held = self.cluster.ports.holders(protocol, port)
+        if not held:
+            return []
+        shapes = self.cluster.pods.shapes
+        return [
+            (i, ip)
+            for i, row in enumerate(self.rows.tolist())
+            if row in held
+            for pod in self._there(i)
+            if (shape := shapes[pod]) is not None
+            for ip, held_protocol, held_port in shape.host_ports
+            if (held_protocol, held_port) == (protocol, port)
+        ]

@@ -1,0 +1,107 @@
+"""The nodes that can use a volume or a pool of storage, ready to be asked of columns.
+
+Volumes are written by thousands with the same few zones, or each with a node of its own. Both are made cheap: equal
+selectors are compiled once, and one that wants a single label among given values is told apart, since any number of
+those is answered by one look at the label's column.
+
+Used by the storage tables and by VolumeBinding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.cluster.node_matching import matcher_mask
+from bayplan.errors import SelectorError
+from bayplan.model.node_selectors import (
+    NodeMatcher,
+    NodeSelector,
+    NodeTerm,
+    compile_node_selector,
+)
+from bayplan.model.selectors import Operator, Requirement, compile_label_selector
+
+if TYPE_CHECKING:
+    from bayplan.cluster.view import Nodes
+    from bayplan.model.selectors import LabelSelector
+    from bayplan.model.storage import TopologySelectorTerm
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+_REMEMBERED = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeNodes:
+    """Terms over labels, one of which must match."""
+
+    matcher: NodeMatcher
+
+    @property
+    def pinned(self) -> tuple[str, tuple[str, ...]] | None:
+        """The label and its values, where nothing else is asked."""
+        terms = self.matcher.terms
+        if len(terms) != 1 or len(terms[0].labels) != 1:
+            return None
+        only = terms[0].labels[0]
+        return (only.key, only.values) if only.operator is Operator.IN else None
+
+    def mask(self, nodes: Nodes) -> Mask:
+        """Which nodes they are."""
+        return matcher_mask(nodes, self.matcher)
+
+
+_NOWHERE = VolumeNodes(NodeMatcher())
+
+
+@lru_cache(_REMEMBERED)
+def nodes_of(selector: NodeSelector | None) -> VolumeNodes | None:
+    """The nodes of a volume's node affinity; None: all of them.
+
+    Kubernetes judges volumes by a node's labels alone: conditions on a node's name hold everywhere.
+    """
+    if selector is None:
+        return None
+    terms = []
+    for term in compile_node_selector(selector).terms:
+        if term.problems:
+            continue
+        if not term.labels:
+            return None
+        terms.append(NodeTerm(term.labels))
+    return VolumeNodes(NodeMatcher(tuple(terms)))
+
+
+def nodes_of_topologies(topologies: tuple[TopologySelectorTerm, ...]) -> VolumeNodes | None:
+    """The nodes of a class's allowed topologies; None: all of them."""
+    if not topologies:
+        return None
+    terms = []
+    for topology in topologies:
+        asked = topology.match_label_expressions
+        if asked and all(one.values for one in asked):
+            terms.append(
+                NodeTerm(
+                    tuple(
+                        Requirement(one.key, Operator.IN, tuple(sorted(set(one.values))))
+                        for one in asked
+                    )
+                )
+            )
+    return VolumeNodes(NodeMatcher(tuple(terms)))
+
+
+def nodes_of_labels(selector: LabelSelector | None) -> VolumeNodes | None:
+    """The nodes of a label selector, none where there is no selector or it does not parse; None: all of them."""
+    try:
+        compiled = compile_label_selector(selector)
+    except SelectorError:
+        return _NOWHERE
+    if compiled.nothing:
+        return _NOWHERE
+    return None if compiled.empty else VolumeNodes(NodeMatcher((NodeTerm(compiled.requirements),)))

@@ -1,0 +1,1 @@
+"""One attempt for one pod: takes a view of the cluster, returns an outcome."""

@@ -1,0 +1,128 @@
+"""One attempt to place one pod: the whole story, from the pod in hand to an Outcome.
+
+Called by the runtime for every pod that leaves the queue, by ``evaluate`` and ``explain`` for a pod in a file, and by
+the simulator. Nothing is assumed and nothing is sent here: the caller acts on the outcome.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from bayplan.cycle.classes import Classes
+from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
+from bayplan.cycle.postfilter import make_room
+from bayplan.cycle.preempt import Chain, DryRunEngine
+from bayplan.cycle.promised import turned_down_by_promises
+from bayplan.cycle.rank import CLOSED
+from bayplan.cycle.record import Decision, Ring
+from bayplan.errors import PluginError
+
+if TYPE_CHECKING:
+    from bayplan.cluster.cluster import Cluster
+    from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cycle.evaluation import Evaluation
+    from bayplan.framework.dice import Dice
+    from bayplan.framework.preemption import DryRun
+    from bayplan.framework.profile import Profile
+
+
+class EngineHandle(Protocol):
+    """The part of a handle that the cycle itself sets: the dry-run engine of the attempt in hand."""
+
+    engine: DryRun | None
+
+
+class Desk:
+    """What attempts of one profile work with: the cluster, the classes seen so far, the dice, the record."""
+
+    def __init__(
+        self, cluster: Cluster, profile: Profile, dice: Dice, ring: Ring, handle: EngineHandle
+    ) -> None:
+        self.cluster = cluster
+        self.profile = profile
+        self.handle = handle
+        self.view = cluster.view
+        self.classes = Classes(profile, cluster.view)
+        self.dice = dice
+        self.ring = ring
+
+    def engine(self, evaluation: Evaluation) -> DryRunEngine:
+        """The filters in play for an evaluation, to be run on supposed states of nodes."""
+        chain = Chain.of(self.profile, evaluation.prefilter.skipped)
+        return DryRunEngine(chain, self.view, self.cluster.nominations)
+
+
+def attempt(pod: PodInfo, desk: Desk) -> Outcome:
+    """Find the best node for a pod, or say why there is none."""
+    try:
+        decision = evaluate(pod, desk)
+        desk.ring.add(decision)
+        if decision.chosen >= 0:
+            return Placed(pod, decision.node, decision, decision.evaluation.state)
+        decision.nominated, decision.post_filter = make_room(decision, desk)
+        return _unplaced(decision)
+    except PluginError as error:
+        return Failed(pod, error)
+
+
+def evaluate(pod: PodInfo, desk: Desk) -> Decision:
+    """What every filter and score says of every node, and the choice that follows."""
+    # As far as this pod's class is known already; what changed since is judged again now.
+    evaluation = desk.classes.evaluation(pod)
+    # Nodes where pods that were promised room leave none for this one.
+    overrides = turned_down_by_promises(pod, evaluation, desk)
+    decision = Decision(pod, evaluation, overrides)
+    _choose(decision, desk)
+    return decision
+
+
+def _choose(decision: Decision, desk: Desk) -> None:
+    """The best of the nodes that passed; among equals the dice decide."""
+    evaluation = decision.evaluation
+    if evaluation.feasible is None:
+        return
+    nominated = _nominated_row(decision, desk)
+    if nominated >= 0:
+        decision.chosen, decision.feasible_count, decision.ties = nominated, 1, 1
+        return
+    ranked = evaluation.ranking(decision.pod).ranked
+    if decision.overrides:
+        ranked = ranked.copy()
+        ranked[list(decision.overrides)] = CLOSED
+    best = int(ranked.max(initial=CLOSED))
+    if best == CLOSED:
+        return
+    ties = np.flatnonzero(ranked == best)
+    decision.feasible_count = 1 if len(ties) == len(ranked) == 1 else 2
+    decision.best, decision.ties = best, len(ties)
+    decision.draw = desk.dice.below(len(ties)) if len(ties) > 1 else 0
+    decision.chosen = int(ties[decision.draw])
+
+
+def _nominated_row(decision: Decision, desk: Desk) -> int:
+    """The node promised to this very pod, if it still passes: it is taken without looking further."""
+    name = desk.cluster.nominations.node_of(decision.pod.key) or decision.pod.nominated_node
+    row = desk.view.row_of(name) if name else None
+    feasible = decision.evaluation.feasible
+    if row is None or feasible is None or row in decision.overrides or not feasible.open[row]:
+        return -1
+    return row
+
+
+def _unplaced(decision: Decision) -> Unplaced:
+    picture = decision.picture()
+    rejected_by = set(decision.evaluation.prefilter.plugins)
+    if picture.rejection is None:
+        rejected_by.update(said.plugin for said, _ in picture.first_rejections() if said.plugin)
+    return Unplaced(
+        decision.pod,
+        decision,
+        picture.message(decision.post_filter),
+        frozenset(rejected_by),
+        decision.nominated,
+    )
+
+
+

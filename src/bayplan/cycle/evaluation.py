@@ -1,0 +1,134 @@
+"""What a profile says of every node for one class of alike pods, kept true while the cluster changes.
+
+Built in full for the first pod of a class; for the next one only the rows that changed since are judged and scored
+again (``catch_up``). Both ways run the same plugin code, on all rows or on a few.
+
+Fed by ``cycle.classes``; read by ``cycle.attempt`` and ``cycle.record``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.cluster.changes import CLUSTER_WIDE, Reads
+from bayplan.cycle.feasible import Feasible
+from bayplan.cycle.prefilter import PreFilterResult, ask, run_prefilters
+from bayplan.cycle.rank import Rank
+from bayplan.cycle.undo import UndoLog
+from bayplan.framework.runner import call
+from bayplan.framework.state import CycleState
+
+if TYPE_CHECKING:
+    from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cluster.view import ClusterView
+    from bayplan.framework.profile import Profile
+
+#: With more changed rows than this share of all, a fresh evaluation is cheaper.
+TOO_MANY: Final = 0.25
+
+
+class Evaluation:
+    """Verdicts and scores of all nodes for one class of pods."""
+
+    def __init__(self, pod: PodInfo, profile: Profile, view: ClusterView) -> None:
+        self.profile = profile
+        self.view = view
+        journal = view.cluster.journal
+        #: Rows do not come, go or change hands within the life of an evaluation.
+        self.node_set = journal.node_set
+        self.names: tuple[str, ...] = view.cluster.nodes.row_names()
+        self.position = journal.end
+        self.state = CycleState()
+        self.log = UndoLog()
+        self.prefilter: PreFilterResult = run_prefilters(pod, profile, view, self.state)
+        #: None where PreFilter turned the pod down whole.
+        self.feasible: Feasible | None = None
+        #: None until somebody asks for a ranking.
+        self.rank: Rank | None = None
+        if self.prefilter.rejection is None:
+            self.feasible = Feasible(
+                pod, profile, self.prefilter, view.nodes, self.names, self.state, self.log
+            )
+        self._volatile = [
+            plugin
+            for plugin in profile.plugins
+            if plugin.reads is None or plugin.reads & CLUSTER_WIDE
+        ]
+        self._stamps = {plugin.name: self._stamp(plugin, pod) for plugin in self._volatile}
+
+    def _stamp(self, plugin: Any, pod: PodInfo) -> Any:
+        return call(plugin, "Stamp", plugin.stamp, pod, self.view, self.state)
+
+    def ranking(self, pod: PodInfo) -> Rank:
+        """Scores of all nodes; computed when first asked for."""
+        if self.rank is None:
+            assert self.feasible is not None
+            self.rank = Rank(
+                pod, self.profile, self.view.nodes, self.feasible.open, self.state, self.log
+            )
+        return self.rank
+
+    def catch_up(self, pod: PodInfo) -> bool:
+        """Bring everything up to date for the next pod; False where only a fresh evaluation will do."""
+        journal = self.view.cluster.journal
+        if journal.node_set != self.node_set or self._is_personal():
+            return False
+        news = journal.since(self.position)
+        if news is None or len(news[0]) > 16 + TOO_MANY * len(self.names):
+            return False
+        self.position = journal.end
+        stale = self._stale(pod)
+        if stale and not self._prefilter_again(pod, stale):
+            return False
+        if self.feasible is not None:
+            self._refresh(pod, stale, *news)
+        return not self._is_personal()
+
+    def _is_personal(self) -> bool:
+        return (self.feasible is not None and self.feasible.personal) or (
+            self.rank is not None and self.rank.personal
+        )
+
+    def _stale(self, pod: PodInfo) -> set[str]:
+        """Plugins for which something cluster-wide has changed."""
+        stale = set()
+        for plugin in self._volatile:
+            stamp = self._stamp(plugin, pod)
+            if stamp != self._stamps[plugin.name]:
+                self._stamps[plugin.name] = stamp
+                stale.add(plugin.name)
+        return stale
+
+    def _prefilter_again(self, pod: PodInfo, stale: set[str]) -> bool:
+        """PreFilter anew for some plugins; False where an answer is of another kind than before."""
+        for plugin in self.profile.prefilter:
+            if plugin.name in stale:
+                answer = ask(plugin, pod, self.view, self.state)
+                if answer != self.prefilter.answers[plugin.name]:
+                    return False
+        return True
+
+    def _refresh(self, pod: PodInfo, stale: set[str], rows: list[int], kinds: list[int]) -> None:
+        feasible = self.feasible
+        assert feasible is not None
+        changed, union = _distinct(rows, kinds)
+        feasible.flipped = []
+        if stale:
+            feasible.rejudge(pod, stale)
+        if len(changed):
+            feasible.refresh(pod, changed, union)
+        feasible.judge_unknown(pod)
+        if self.rank is not None:
+            self.rank.refresh(pod, changed, union, stale, feasible.flipped)
+
+
+def _distinct(rows: list[int], kinds: list[int]) -> tuple[NDArray[np.intp], Reads]:
+    union = 0
+    for kind in kinds:
+        union |= kind
+    if len(rows) > 1:
+        rows = list(dict.fromkeys(rows))
+    return np.array(rows, np.intp), Reads(union)

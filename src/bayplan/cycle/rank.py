@@ -1,0 +1,239 @@
+"""How good the feasible nodes are: every score plugin's scores, and their sum.
+
+Part of ``cycle.evaluation``. ``total`` is the sum of weighted scores; ``ranked`` is the same, with CLOSED on rows that
+do not pass the filters, so that its maximum is the best node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.cluster.changes import Reads
+from bayplan.cluster.podinfo import PersonalPod
+from bayplan.cycle.scoring import NodeScore, Score, is_columnar
+from bayplan.cycle.undo import OldColumn, OldScores, UndoLog
+from bayplan.errors import PluginError
+from bayplan.framework.runner import call, check_range
+from bayplan.framework.status import Rejected, Skip
+
+if TYPE_CHECKING:
+    from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cluster.view import Nodes
+    from bayplan.framework.profile import Profile
+    from bayplan.framework.state import CycleState
+    from bayplan.framework.status import Mask
+
+#: Below every total that plugins can reach.
+CLOSED: Final = -(1 << 62)
+
+
+class Rank:
+    """The scores of all score plugins on all rows."""
+
+    def __init__(
+        self,
+        pod: PodInfo,
+        profile: Profile,
+        nodes: Nodes,
+        feasible: Mask,
+        state: CycleState,
+        log: UndoLog,
+    ) -> None:
+        self.profile = profile
+        self.nodes = nodes
+        self.open = feasible
+        self.state = state
+        self.log = log
+        self.n = len(nodes)
+        #: Score plugins whose PreScore had nothing to say.
+        self.skipped: set[str] = set()
+        self.personal = False
+        self.scores: list[Score] = []
+        for plugin in profile.prescore:
+            self._prescore(plugin, pod)
+        for scorer in profile.score:
+            weight = profile.weights[scorer.name]
+            part = (
+                Score(scorer, weight) if is_columnar(scorer) else NodeScore(scorer, weight, self.n)
+            )
+            if scorer.name not in self.skipped:
+                self._score_all(part, pod)
+            self.scores.append(part)
+        self.total: NDArray[np.int64] = np.zeros(self.n, np.int64)
+        for part in self.shown():
+            self.total += part.weighted
+        self.ranked: NDArray[np.int64] = np.where(feasible, self.total, CLOSED)
+
+    def shown(self) -> list[Score]:
+        """The plugins that have a say."""
+        return [part for part in self.scores if part.plugin.name not in self.skipped]
+
+    def _prescore(self, plugin: Any, pod: PodInfo) -> None:
+        answer = call(plugin, "PreScore", plugin.prescore, pod, self.nodes, self.open, self.state)
+        if isinstance(answer, Rejected):
+            raise PluginError(plugin.name, "PreScore", answer.message)
+        if isinstance(answer, Skip):
+            self.skipped.add(plugin.name)
+        else:
+            self.skipped.discard(plugin.name)
+
+    def _score_all(self, part: Score, pod: PodInfo) -> None:
+        if isinstance(part, NodeScore):
+            self._score_nodes(part, pod)
+        else:
+            raw = part.score_all(pod, self.nodes, self.state)
+            # A copy, since rows are replaced in place and the plugin may hand out an array of its own.
+            part.raw = raw if isinstance(raw, int) else raw.copy()
+        part.weighted = part.weigh_all(self.open, self.state)
+
+    def _score_nodes(self, part: NodeScore, pod: PodInfo) -> list[int]:
+        """Ask a per-node plugin about feasible nodes that are not known; returns their rows."""
+        personal = PersonalPod(pod)
+        rows: list[int] = np.flatnonzero(self.open & ~part.known).tolist()
+        for row in rows:
+            part.raw[row] = part.score_node(personal, self.nodes, row)  # type: ignore[index]
+        self.personal |= personal.personal or not part.plugin.cache
+        return rows
+
+    # --- keeping up ----------------------------------------------------------------------------------------------------
+
+    def refresh(
+        self,
+        pod: PodInfo,
+        rows: NDArray[np.intp],
+        kinds: Reads,
+        stale: Container[str],
+        flipped: list[int] | None,
+    ) -> None:
+        """Score again what changed.
+
+        ``rows`` changed in ``kinds``; plugins in ``stale`` have to be asked about all nodes; ``flipped`` rows became
+        feasible or ceased to be (None: any may have).
+        """
+        feasible_changed = flipped is None or bool(flipped)
+        for plugin in self.profile.prescore:
+            if self._is_stale(plugin, stale, feasible_changed=feasible_changed):
+                self._prescore_again(plugin, pod)
+        touched: set[int] | None = None if flipped is None else set(flipped)
+        few = self.nodes.cluster.view.rows(rows)
+        for part in self.scores:
+            if part.plugin.name in self.skipped:
+                continue
+            if self._is_stale(part.plugin, stale, feasible_changed=feasible_changed):
+                self._rescore(part, pod)
+                touched = None
+            elif isinstance(part, NodeScore):
+                touched = self._refresh_nodes(part, pod, rows, kinds, touched, feasible_changed)
+            else:
+                raw_changed = bool(part.reads & kinds) and self._refresh_rows(part, pod, few)
+                if raw_changed:
+                    touched = None if touched is None else touched.union(rows.tolist())
+                if part.normalizes and (raw_changed or feasible_changed):
+                    if not isinstance(part.raw, int):
+                        self._reweigh(part)
+                        touched = None
+        self._rank(touched)
+
+    @staticmethod
+    def _is_stale(plugin: Any, stale: Container[str], *, feasible_changed: bool) -> bool:
+        if plugin.name in stale:
+            return True
+        return feasible_changed and bool((plugin.reads or Reads.NOTHING) & Reads.FEASIBLE)
+
+    def _prescore_again(self, plugin: Any, pod: PodInfo) -> None:
+        was_shown = plugin.name not in self.skipped
+        self._prescore(plugin, pod)
+        if was_shown and plugin.name in self.skipped:
+            for part in self.scores:
+                if part.plugin.name == plugin.name:
+                    self.log.add(OldColumn(part, part.raw, part.weighted, shown=True))
+                    self.total = self.total - part.weighted
+                    part.raw = part.weighted = 0
+
+    def _rescore(self, part: Score, pod: PodInfo) -> None:
+        self.log.add(OldColumn(part, part.raw, part.weighted, shown=True))
+        old = part.weighted
+        if isinstance(part, NodeScore):
+            part.known[:] = False
+            part.raw = np.zeros(self.n, np.int64)
+        self._score_all(part, pod)
+        self.total = self.total + (part.weighted - old)
+
+    def _reweigh(self, part: Score) -> None:
+        self.log.add(OldColumn(part, part.raw, part.weighted, shown=True))
+        old = part.weighted
+        part.weighted = part.weigh_all(self.open, self.state)
+        self.total = self.total + (part.weighted - old)
+
+    def _refresh_rows(self, part: Score, pod: PodInfo, few: Nodes) -> bool:
+        """Score a few rows again; returns whether anything came out differently."""
+        new = part.score_all(pod, few, self.state)
+        if isinstance(part.raw, int):
+            if isinstance(new, int) and new == part.raw:
+                return False
+            part.raw = np.full(self.n, part.raw, np.int64)
+            part.weighted = np.full(self.n, part.weighted, np.int64)
+        rows = few.rows
+        if len(rows) == 1:
+            row = int(rows[0])
+            score = new if isinstance(new, int) else int(new[0])
+            old = int(part.raw[row])
+            if score == old:
+                return False
+            self._set(part, row, score, old)
+            return True
+        before = part.raw[rows]
+        changed = np.flatnonzero(before != new)
+        for i in changed.tolist():
+            score = new if isinstance(new, int) else int(new[i])
+            self._set(part, int(rows[i]), score, int(before[i]))
+        return bool(len(changed))
+
+    def _set(self, part: Score, row: int, score: int, old: int) -> None:
+        raw, weighted = part.raw, part.weighted
+        assert not isinstance(raw, int)
+        assert not isinstance(weighted, int)
+        before = int(weighted[row])
+        self.log.add(OldScores(part, row, old, before))
+        raw[row] = score
+        if not part.normalizes:
+            check_range(part.plugin, score)
+            weighted[row] = score * part.weight
+            self.total[row] += score * part.weight - before
+
+    def _refresh_nodes(
+        self,
+        part: NodeScore,
+        pod: PodInfo,
+        rows: NDArray[np.intp],
+        kinds: Reads,
+        touched: set[int] | None,
+        feasible_changed: bool,
+    ) -> set[int] | None:
+        if part.reads & kinds:
+            part.known[rows] = False
+        if part.known.all():
+            return touched
+        unknown = np.flatnonzero(self.open & ~part.known)
+        if not len(unknown):
+            return touched
+        before = part.raw[unknown]  # type: ignore[index]
+        self._score_nodes(part, pod)
+        after = part.raw[unknown]  # type: ignore[index]
+        for row, old, new in zip(unknown.tolist(), before.tolist(), after.tolist(), strict=True):
+            self._set(part, row, new, old)
+        if part.normalizes and (len(unknown) or feasible_changed):
+            self._reweigh(part)
+            return None
+        return None if touched is None else touched.union(unknown.tolist())
+
+    def _rank(self, touched: set[int] | None) -> None:
+        if touched is None:
+            self.ranked = np.where(self.open, self.total, CLOSED)
+            return
+        for row in touched:
+            self.ranked[row] = self.total[row] if self.open[row] else CLOSED

@@ -1,0 +1,99 @@
+"""One score plugin's scores of every node, raw and weighted, kept up to date row by row.
+
+Part of ``cycle.evaluation``. Scores that are equal for all nodes are one number: most are, and it costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.cluster.changes import ROW_LOCAL, Reads
+from bayplan.errors import BayplanError, PluginError
+from bayplan.framework.plugin import ScorePlugin
+from bayplan.framework.runner import call, check_range, raw_scores, whole
+
+if TYPE_CHECKING:
+    from bayplan.cluster.podinfo import PersonalPod, PodInfo
+    from bayplan.cluster.view import Nodes
+    from bayplan.framework.state import CycleState
+    from bayplan.framework.status import Mask
+
+Values = NDArray[np.int64] | int
+
+
+def is_columnar(plugin: ScorePlugin) -> bool:
+    """Whether the plugin scores all nodes at once."""
+    return type(plugin).score is not ScorePlugin.score
+
+
+class Score:
+    """Column form: raw and weighted scores of one plugin."""
+
+    __slots__ = ("normalizes", "plugin", "raw", "reads", "stamp", "weight", "weighted")
+
+    def __init__(self, plugin: ScorePlugin, weight: int) -> None:
+        self.plugin = plugin
+        self.weight = weight
+        self.raw: Values = 0
+        self.weighted: Values = 0
+        self.normalizes = type(plugin).normalize is not ScorePlugin.normalize
+        self.reads = (plugin.reads or Reads.NOTHING) & ROW_LOCAL
+        self.stamp: object = None
+
+    def score_all(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Values:
+        """Fresh raw scores of all nodes."""
+        answer = call(self.plugin, "Score", self.plugin.score, pod, nodes, state)
+        return raw_scores(self.plugin, answer, len(nodes))
+
+    def weigh_all(self, feasible: Mask, state: CycleState) -> Values:
+        """Normalised and weighted scores of all nodes, from ``raw``."""
+        raw = self.raw
+        if not self.normalizes:
+            check_range(self.plugin, raw if isinstance(raw, int) else raw[feasible])
+            return raw * self.weight if self.weight != 1 else raw
+        if isinstance(raw, int):
+            one, all_of_it = np.array([raw], np.int64), np.ones(1, np.bool_)
+            scaled = self._normalize(one, all_of_it, state)
+            check_range(self.plugin, scaled)
+            return int(scaled[0]) * self.weight
+        scaled = self._normalize(raw, feasible, state)
+        check_range(self.plugin, scaled[feasible])
+        return scaled * self.weight
+
+    def _normalize(self, raw: NDArray[np.int64], feasible: Mask, state: CycleState) -> NDArray[np.int64]:
+        scaled = call(self.plugin, "Score", self.plugin.normalize, raw, feasible, state)
+        return raw if scaled is None else scaled
+
+
+class NodeScore(Score):
+    """Per-node form: only feasible nodes are scored, and remembered until something they read changes."""
+
+    __slots__ = ("known",)
+
+    def __init__(self, plugin: ScorePlugin, weight: int, n: int) -> None:
+        super().__init__(plugin, weight)
+        self.reads = Reads.NOTHING
+        self.raw = np.zeros(n, np.int64)
+        self.weighted = np.zeros(n, np.int64)
+        self.known: NDArray[np.bool_] = np.zeros(n, np.bool_)
+
+    def score_node(self, pod: PersonalPod, nodes: Nodes, row: int) -> int:
+        """One node's raw score, asked of the plugin."""
+        node = nodes.node(row)
+        try:
+            score = self.plugin.score_node(pod, node)
+        except BayplanError as error:
+            raise PluginError(self.plugin.name, "Score", f"on node {node.name}: {error}") from error
+        except Exception as error:  # noqa: BLE001 - see framework.runner.call
+            what = f"on node {node.name}: {type(error).__name__}: {error}"
+            raise PluginError(self.plugin.name, "Score", what) from error
+        finally:
+            self.reads |= node.reads
+        number = whole(self.plugin, score)
+        if not self.normalizes:
+            check_range(self.plugin, number)
+        self.known[row] = True
+        return number

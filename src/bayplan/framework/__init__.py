@@ -1,0 +1,1 @@
+"""The plugin contract, and the runner that holds plugins to it."""

@@ -1,0 +1,97 @@
+"""BayplanConfiguration: what bayplan can do beyond kube-scheduler, as a second document of the same file.
+
+Filled by ``decode``; handed on as ``Configuration.own``. To add a setting, write a ``Section`` (here, or in a file of
+its own under this package) and give it a field below; its ``check`` finds what types cannot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from bayplan.framework.config.decode import Int64
+from bayplan.framework.config.fields import duplicate, invalid, required
+from bayplan.framework.config.report import Path, Report, parse
+
+VERSION: Final = "bayplan.io/v1alpha1"
+KIND: Final = "BayplanConfiguration"
+
+_REFERENCE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def is_reference(text: str) -> bool:
+    """Whether the text has the shape of ``package.module:Class``."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A part of the document that can judge itself."""
+
+    def check(self) -> Iterator[tuple[str, str]]:
+        """Yield ``(path inside the section, what is wrong)``; types and unknown fields are checked already."""
+        yield from ()
+
+
+class Record(Section, frozen=True, kw_only=True):
+    """Where decisions are kept for ``explain``."""
+
+    #: How many decisions stay in memory.
+    size: Int64 = 1000
+    #: A log file of all decisions; empty: none.
+    file: str = ""
+
+    def check(self) -> Iterator[tuple[str, str]]:
+        if self.size < 1:
+            yield "size", invalid(self.size, "must be greater than 0")
+
+
+class OwnProfile(Section, frozen=True, kw_only=True):
+    """What bayplan adds to a profile of the KubeSchedulerConfiguration."""
+
+    scheduler_name: str = ""
+    #: ``module:Class`` of an algorithm that decides in place of the plugins.
+    algorithm: str = ""
+
+    def check(self) -> Iterator[tuple[str, str]]:
+        if not self.scheduler_name:
+            yield "schedulerName", required()
+        if self.algorithm and not is_reference(self.algorithm):
+            yield "algorithm", invalid(self.algorithm, 'must have the form "module:Class"')
+
+
+class BayplanConfiguration(Section, frozen=True, kw_only=True):
+    """The document."""
+
+    #: Directories whose ``*.py`` files hold plugins; relative ones start at the file's own directory.
+    plugin_dirs: tuple[str, ...] = ()
+    record: Record = Record()
+    #: Where ties are broken at random; None: a new one for each run.
+    seed: Int64 | None = None
+    profiles: tuple[OwnProfile, ...] = ()
+
+    def check(self) -> Iterator[tuple[str, str]]:
+        for index, directory in enumerate(self.plugin_dirs):
+            if not directory:
+                yield f"pluginDirs[{index}]", required()
+        if self.seed is not None and self.seed < 0:
+            yield "seed", invalid(self.seed, "must be greater than or equal to 0")
+        seen: set[str] = set()
+        for index, profile in enumerate(self.profiles):
+            if profile.scheduler_name in seen:
+                yield f"profiles[{index}].schedulerName", duplicate(profile.scheduler_name)
+            seen.add(profile.scheduler_name)
+
+
+def check_sections(value: object, path: Path, report: Report) -> None:
+    """Ask every section at or below ``value`` for its problems."""
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            check_sections(item, (*path, index), report)
+    elif isinstance(value, Section):
+        for where, message in value.check():
+            report.error((*path, *parse(where)), message)
+        for field in msgspec.structs.fields(value):
+            check_sections(getattr(value, field.name), (*path, field.encode_name), report)

@@ -1,0 +1,123 @@
+"""Calling plugins: the one place where an exception becomes a named error and an answer is checked.
+
+Used by the cycle for every extension point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.errors import BayplanError, PluginError
+from bayplan.framework.plugin import MAX_SCORE, MIN_SCORE, Plugin
+from bayplan.framework.status import Mask, Rejected, Verdicts
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Verdict numbers per node: 0 passes, k is the k-th outcome of the plugin.
+Index = NDArray[np.int16]
+
+
+def call(
+    plugin: Plugin, point: str, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Call one method of one plugin; whatever it raises becomes an error that names it."""
+    try:
+        return method(*args, **kwargs)
+    except PluginError:
+        raise
+    except BayplanError as error:
+        raise PluginError(plugin.name, point, str(error)) from error
+    except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its pod fails and nothing else
+        raise PluginError(plugin.name, point, f"{type(error).__name__}: {error}") from error
+
+
+def index_of(
+    plugin: Any, answer: Mask | Verdicts | Rejected | None, n: int, outcomes: list[Rejected]
+) -> Index | int:
+    """A column filter's answer as verdict numbers; one number where all nodes get the same.
+
+    ``outcomes`` grows by what the plugin says for the first time.
+    """
+    if answer is None:
+        return 0
+    if isinstance(answer, Rejected):
+        return _number(answer, outcomes)
+    if isinstance(answer, Verdicts):
+        if answer.index.shape != (n,):
+            raise _bad(plugin, "Filter", f"verdicts for {answer.index.shape} nodes, asked of {n}")
+        if not answer.outcomes:
+            return 0
+        numbers = [0, *(_number(outcome, outcomes) for outcome in answer.outcomes)]
+        if numbers == list(range(len(numbers))):
+            return answer.index.astype(np.int16)
+        return np.asarray(numbers, np.int16)[answer.index]
+    if not isinstance(answer, np.ndarray) or answer.dtype != np.bool_ or answer.shape != (n,):
+        what = f"{answer.dtype} {answer.shape}" if isinstance(answer, np.ndarray) else repr(answer)
+        raise _bad(plugin, "Filter", f"wants a mask of {n} bools, got {what}")
+    if answer.all():
+        return 0
+    rejection = plugin.rejection or Rejected(plugin.reason or f"node(s) rejected by {plugin.name}")
+    number = _number(rejection, outcomes)
+    return np.where(answer, np.int16(0), np.int16(number))
+
+
+def _number(outcome: Rejected, outcomes: list[Rejected]) -> int:
+    for i, known in enumerate(outcomes):
+        if known is outcome or known == outcome:
+            return i + 1
+    outcomes.append(outcome)
+    return len(outcomes)
+
+
+def raw_scores(plugin: Plugin, answer: Any, n: int) -> NDArray[np.int64] | int:
+    """A column score's answer as whole numbers; one number where all nodes get the same."""
+    if isinstance(answer, (int, np.integer)) and not isinstance(answer, bool):
+        return int(answer)
+    if isinstance(answer, (float, np.floating)):
+        return whole(plugin, float(answer))
+    if not isinstance(answer, np.ndarray) or answer.shape != (n,):
+        what = f"shape {answer.shape}" if isinstance(answer, np.ndarray) else repr(answer)
+        raise _bad(plugin, "Score", f"wants {n} scores, got {what}")
+    if answer.dtype == np.int64:
+        return answer
+    if answer.dtype.kind == "f":
+        if not np.isfinite(answer).all():
+            raise _bad(plugin, "Score", "a score is not a finite number")
+        return np.trunc(answer).astype(np.int64)
+    if answer.dtype.kind in "iu":
+        return answer.astype(np.int64)
+    raise _bad(plugin, "Score", f"scores are {answer.dtype}, not numbers")
+
+
+def whole(plugin: Plugin, score: float) -> int:
+    """One node's score as a whole number, fractions cut off."""
+    if not isinstance(score, (int, float, np.number)) or score != score or abs(score) == np.inf:
+        raise _bad(plugin, "Score", f"{score!r} is not a finite number")
+    return int(score)
+
+
+def check_range(plugin: Plugin, scores: NDArray[np.int64] | int) -> None:
+    """Scores lie between 0 and 100 once normalised."""
+    if isinstance(scores, int):
+        low = high = scores
+    elif len(scores):
+        low, high = int(scores.min()), int(scores.max())
+    else:
+        return
+    if low < MIN_SCORE or high > MAX_SCORE:
+        worst = low if low < MIN_SCORE else high
+        raise _bad(
+            plugin,
+            "Score",
+            f"plugin {plugin.name!r} returns an invalid score {worst}, "
+            f"it should in the range of [{MIN_SCORE}, {MAX_SCORE}] after normalizing",
+        )
+
+
+def _bad(plugin: Plugin, point: str, message: str) -> PluginError:
+    return PluginError(plugin.name, point, message)

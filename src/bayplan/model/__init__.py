@@ -1,0 +1,1 @@
+"""Kubernetes objects as frozen data: no NumPy, no I/O."""

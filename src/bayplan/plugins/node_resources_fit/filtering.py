@@ -1,0 +1,98 @@
+"""Which nodes have room: what a pod asks for against what a node offers and has given away.
+
+Each node's answer is a pattern of bits: bit 0 for too many pods, then two bits per resource, one for too little of it
+left, one for more asked than the node offers at all. Patterns are worded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.framework.status import Code, Rejected, Verdicts
+
+if TYPE_CHECKING:
+    from bayplan.cluster.nodes import NodeTable
+    from bayplan.cluster.view import Nodes
+
+#: Up to so many nodes, plain integers are faster than columns.
+FEW: Final = 8
+#: Resources for which two bits each fit into 63 beside the one for pods.
+_MOST_RESOURCES: Final = 31
+_TOO_MANY_PODS: Final = 1
+_FIRST = np.ones(1, np.int16)
+_FIRST.flags.writeable = False
+
+
+class Asked:
+    """What one pod asks for: ids of resources, and how much."""
+
+    __slots__ = ("_worded", "amounts", "names")
+
+    def __init__(self, requests: Mapping[str, int], nodes: NodeTable) -> None:
+        self.names = tuple(requests)
+        self.amounts = tuple((nodes.resource_id(name), amount) for name, amount in requests.items())
+        self._worded: dict[int, Rejected] = {}
+
+    def word(self, bits: int) -> Rejected:
+        """The rejection that a pattern stands for."""
+        found = self._worded.get(bits)
+        if found is None:
+            found = self._worded[bits] = _word(bits, self.names)
+        return found
+
+    def judge(self, nodes: Nodes) -> Verdicts | None:
+        """Verdicts on the nodes; None where all of them have room."""
+        if len(nodes) <= FEW or len(self.amounts) > _MOST_RESOURCES:
+            return self._judge_each(nodes)
+        return self._judge_columns(nodes)
+
+    def _judge_columns(self, nodes: Nodes) -> Verdicts | None:
+        full = nodes.pod_count >= nodes.max_pods
+        bits: NDArray[np.int64] | None = full.astype(np.int64) if full.any() else None
+        for k, (number, amount) in enumerate(self.amounts):
+            offered = nodes.allocatable(number)
+            # The difference cannot wrap; adding the pod's request to what is given away could.
+            short = offered - nodes.requested(number) < amount
+            if not short.any():
+                continue
+            said = short * (2 << 2 * k)
+            never = offered < amount
+            if never.any():
+                said += (short & never) * (4 << 2 * k)
+            bits = said if bits is None else np.bitwise_or(bits, said, out=bits)
+        return None if bits is None else Verdicts.from_bits(bits, self.word)
+
+    def _judge_each(self, nodes: Nodes) -> Verdicts | None:
+        """The same, node by node."""
+        bits = [
+            _TOO_MANY_PODS if there >= most else 0
+            for there, most in zip(nodes.pod_count.tolist(), nodes.max_pods.tolist(), strict=True)
+        ]
+        for k, (number, amount) in enumerate(self.amounts):
+            offers, given = nodes.allocatable(number).tolist(), nodes.requested(number).tolist()
+            for i, offered in enumerate(offers):
+                if amount > offered - given[i]:
+                    bits[i] |= (6 if amount > offered else 2) << 2 * k
+        if not any(bits):
+            return None
+        if len(bits) == 1:
+            return Verdicts(_FIRST, (self.word(bits[0]),))
+        patterns = sorted({pattern for pattern in bits if pattern})
+        numbers = {pattern: i + 1 for i, pattern in enumerate(patterns)}
+        index = np.array([numbers.get(pattern, 0) for pattern in bits], np.int16)
+        return Verdicts(index, [self.word(pattern) for pattern in patterns])
+
+
+def _word(bits: int, names: tuple[str, ...]) -> Rejected:
+    reasons = ["Too many pods"] if bits & _TOO_MANY_PODS else []
+    code = Code.UNSCHEDULABLE
+    for k, name in enumerate(names):
+        if bits >> 2 * k & 2:
+            reasons.append(f"Insufficient {name}")
+        if bits >> 2 * k & 4:
+            code = Code.UNRESOLVABLE
+    return Rejected(*reasons, code=code)

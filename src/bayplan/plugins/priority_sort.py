@@ -1,0 +1,24 @@
+"""PrioritySort: the more important pod first, then the one that has waited longer.
+
+Reads:  ``pod.priority`` and when the pod was last put in the queue.
+Says:   a sort key. The time is that of the latest return to the queue, not of creation: a pod that keeps failing does
+        not stand in the way of others of its priority.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bayplan.framework.plugin import QueueSortPlugin
+
+if TYPE_CHECKING:
+    from bayplan.cluster.podinfo import PodInfo
+
+
+class PrioritySort(QueueSortPlugin):
+    """Orders the queue by priority, then by time."""
+
+    name = "PrioritySort"
+
+    def sort_key(self, pod: PodInfo, queued_at: float) -> tuple[int, float]:
+        return (-pod.priority, queued_at)

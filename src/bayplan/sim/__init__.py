@@ -1,0 +1,1 @@
+"""Deciding without a cluster: case files, dumps, and (later) traces."""

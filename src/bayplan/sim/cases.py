@@ -1,0 +1,149 @@
+"""A case: a cluster, a pod, and what the scheduler says of it.
+
+Read from conformance files, from bug reports and from ``explain --save``; evaluated by ``bayplan evaluate``. The format is
+that of the conformance files: objects as the API server shows them, and a verdict per node in Kubernetes' words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from bayplan.cluster.cluster import Cluster
+from bayplan.cluster.podinfo import PodInfo
+from bayplan.cycle.attempt import Desk, evaluate
+from bayplan.cycle.local import LocalHandle
+from bayplan.cycle.postfilter import make_room
+from bayplan.cycle.record import Decision, Picture, Ring
+from bayplan.errors import BayplanError
+from bayplan.framework.config import load_config_objects
+from bayplan.framework.dice import Dice
+from bayplan.framework.profile import build_profile
+from bayplan.framework.registry import Registry
+from bayplan.framework.status import Rejected
+from bayplan.model import decode_as
+from bayplan.model.namespace import Namespace
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from bayplan.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+
+#: The lists of a case, and what is in them. Nodes come first, so that pods find them; pods last.
+LISTS: Final[dict[str, type]] = {
+    "namespaces": Namespace,
+    "nodes": Node,
+    "services": Service,
+    "replicasets": ReplicaSet,
+    "statefulsets": StatefulSet,
+    "replicationcontrollers": ReplicationController,
+    "storageclasses": StorageClass,
+    "csidrivers": CSIDriver,
+    "csinodes": CSINode,
+    "csistoragecapacities": CSIStorageCapacity,
+    "persistentvolumes": PersistentVolume,
+    "persistentvolumeclaims": PersistentVolumeClaim,
+    "volumeattachments": VolumeAttachment,
+    "poddisruptionbudgets": PodDisruptionBudget,
+    "pods": Pod,
+}
+
+Feed = Callable[[Cluster, Iterable[Any]], None]
+
+
+def feed_in_order(cluster: Cluster, objects: Iterable[Any]) -> None:
+    """Put every object in, one after the other."""
+    for obj in objects:
+        cluster.put(obj)
+
+
+def objects_of(case: Mapping[str, Any]) -> Iterator[Any]:
+    """The decoded objects of a case."""
+    for field, kind in LISTS.items():
+        for i, raw in enumerate(case.get(field) or ()):
+            try:
+                yield decode_as(kind, raw)
+            except BayplanError as error:
+                raise type(error)(f"{field}[{i}]: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A case and the decision on its pod."""
+
+    pod: PodInfo
+    desk: Desk
+    decision: Decision
+
+    @property
+    def picture(self) -> Picture:
+        """Everything that was said."""
+        return self.decision.picture()
+
+
+def judge(
+    case: Mapping[str, Any], registry: Registry, *, seed: int = 0, feed: Feed = feed_in_order
+) -> Judged:
+    """Build the cluster of a case and evaluate its pod on every node."""
+    config = load_config_objects(case.get("config"), registry)
+    cluster = Cluster()
+    feed(cluster, objects_of(case))
+    dice = Dice(seed)
+    handle = LocalHandle(cluster.view, config.profiles[0].scheduler_name, dice)
+    profile = build_profile(config.profiles[0], registry, handle)
+    desk = Desk(cluster, profile, dice, Ring(), handle)
+    pod = cluster.info(decode_as(Pod, case["pod"]))
+    return Judged(pod, desk, evaluate(pod, desk))
+
+
+def verdict_of(case: Mapping[str, Any], registry: Registry, *, feed: Feed = feed_in_order) -> dict[str, Any]:
+    """The verdict on a case, in the format of the conformance files."""
+    judged = judge(case, registry, feed=feed)
+    picture = judged.picture
+    verdict: dict[str, Any] = {"id": case.get("id")}
+    if picture.rejection is not None:
+        verdict["preFilter"] = _status(picture.rejection)
+    lines = picture.lines()
+    verdict["filter"] = {line.node: _status(line.rejected) for line in lines}
+    feasible = [line for line in lines if line.rejected is None]
+    if feasible:
+        verdict["scores"] = {
+            line.node: {name: score.weighted for name, score in line.scores.items()}
+            for line in feasible
+        }
+        totals = verdict["totals"] = {line.node: line.total for line in feasible}
+        best = max(totals.values())
+        verdict["best"] = [node for node, total in totals.items() if total == best]
+    else:
+        verdict["message"] = picture.message()
+        if case.get("preempt"):
+            _add_preemption(verdict, judged)
+    return verdict
+
+
+def _add_preemption(verdict: dict[str, Any], judged: Judged) -> None:
+    nominated, said = make_room(judged.decision, judged.desk)
+    if nominated is None:
+        verdict["postFilterMessage"] = said
+        return
+    victims = [pod.key for pod in nominated.victims if not pod.terminating]
+    verdict["preempted"] = [{"node": nominated.node, "victims": victims}]
+
+
+def _status(rejected: Rejected | None) -> dict[str, Any]:
+    if rejected is None:
+        return {"code": "Success"}
+    status: dict[str, Any] = {"code": rejected.code.label}
+    if rejected.plugin:
+        status["plugin"] = rejected.plugin
+    status["reasons"] = list(rejected.reasons)
+    return status

@@ -1,0 +1,1 @@
+"""What happened, as data: every report is made from these records."""
