@@ -78,7 +78,7 @@ def _load(file: Path, plugin_dirs: tuple[Path, ...], registry: Registry | None) 
     if problems:
         raise ConfigError(problems, "--plugin-dir")
     if str(file) == "-":
-        return load_config(click.get_text_stream("stdin").read(), registry, source="<stdin>")
+        return load_config(sys.stdin.read(), registry, source="<stdin>")
     return load_config(file, registry)
 
 

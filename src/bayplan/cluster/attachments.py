@@ -77,7 +77,7 @@ class Attachments:
         #: What stands in the columns.
         self._rows: dict[int, Attached] = {}
         self._rows_by_volume: dict[CSIVolume, set[int]] = {}
-        self._counts = NodeColumns(np.int64, 0)
+        self._counts = NodeColumns(np.int64, fill=0)
         #: Rows whose pods' volumes cannot be counted, and why.
         self.errors: dict[int, str] = {}
 
@@ -186,7 +186,7 @@ class Attachments:
             fresh = self._attached(name, self._uses.get(row, ()))
             if known != fresh:
                 yield f"storage: on {name or row} are attached {known!r}, recounted {fresh!r}"
-            for driver in self._counts.keys():
+            for driver in self._counts:
                 counted, expected = int(self._counts[driver][row]), fresh.counts.get(driver, 0)
                 if counted != expected:
                     yield f"storage: on {name or row} the column of {driver} says {counted}, recounted {expected}"

@@ -6,6 +6,7 @@ Run after every test that changes a cluster, by SIGUSR2 in a running scheduler, 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from bayplan.errors import AuditError
 
 if TYPE_CHECKING:
     from bayplan.cluster.cluster import Cluster
+    from bayplan.cluster.podinfo import PodInfo
 
 
 def audit(cluster: Cluster) -> list[str]:
@@ -24,8 +26,15 @@ def audit(cluster: Cluster) -> list[str]:
         *_usage(cluster),
         *_ports(cluster),
         *cluster.counts.audit(),
-        *cluster.storage.audit(),
+        *cluster.storage.audit(_placed(cluster)),
     ]
+
+
+def _placed(cluster: Cluster) -> Iterator[tuple[PodInfo, int]]:
+    """Placed pods and the rows of their nodes."""
+    for row in cluster.pods.row_of.values():
+        node_row = int(cluster.pods.node_row.data[row])
+        yield cluster.pods.info(row, cluster.nodes.names[node_row]), node_row
 
 
 def check(cluster: Cluster) -> None:
@@ -61,14 +70,18 @@ def _usage(cluster: Cluster) -> list[str]:
     top = (1 << 63) - 1
     wrong = []
     for name, row in nodes.row_of.items():
-        placed = [shape.placed for shape in (pods.shapes[pod] for pod in pods.on_node(row)) if shape]
+        placed = [
+            shape.placed for shape in (pods.shapes[pod] for pod in pods.on_node(row)) if shape
+        ]
         sums: Counter[str] = Counter()
         for one in placed:
             sums.update(one.requests)
         for number, resource in enumerate(nodes.resources):
             kept = int(nodes.requested[number].data[row])
             if kept != min(sums[resource], top):
-                wrong.append(f"node {name}: requested {resource} is {kept}, counted {sums[resource]}")
+                wrong.append(
+                    f"node {name}: requested {resource} is {kept}, counted {sums[resource]}"
+                )
         for kept, counted, what in (
             (nodes.nonzero_cpu, sum(p.nonzero_cpu for p in placed), "nonzero cpu"),
             (nodes.nonzero_memory, sum(p.nonzero_memory for p in placed), "nonzero memory"),

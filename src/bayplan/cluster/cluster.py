@@ -51,7 +51,8 @@ from bayplan.model.storage import (
 from bayplan.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
 
 #: What a pod that comes or goes changes in its node's row.
-_POD_MOVES = Reads.USAGE | Reads.LOCAL_PODS
+_POD_MOVES = int(Reads.USAGE | Reads.LOCAL_PODS)
+_PORTS, _VOLUMES, _ALL_PODS = int(Reads.PORTS), int(Reads.VOLUMES), int(Reads.ALL_PODS)
 
 
 class Cluster:
@@ -291,9 +292,9 @@ class Cluster:
         self.counts.place(pod, node_row, sign)
         if shape.host_ports:
             self.ports.place(shape.host_ports, node_row, sign)
-            changed |= Reads.PORTS
+            changed |= _PORTS
         if shape.has_volumes:
             self.storage.place(pod, node_row, sign)
-            changed |= Reads.VOLUMES
+            changed |= _VOLUMES
         self.journal.row_changed(node_row, changed)
-        self.journal.topic_changed(Reads.ALL_PODS)
+        self.journal.topic_changed(_ALL_PODS)

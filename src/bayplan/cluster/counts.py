@@ -173,12 +173,23 @@ class Counts:
         """The pods of a tally or the carriers of a term in each domain."""
         for view in source.views:
             if view.map is domains:
+                self._clock += 1
+                view.used = self._clock
                 return view
         view = DomainCounts(source, domains)
         source.views.append(view)
         domains.counts.append(view)
         self._grow(view.counts.nbytes)
         return view
+
+    def refresh(self, view: DomainCounts) -> bool:
+        """Bring a view up to date with the nodes; False where it was dropped and another one must be asked for."""
+        if not view.live:
+            return False
+        self._follow(view.map)
+        self._clock += 1
+        view.used = view.map.used = self._clock
+        return True
 
     def interest(self, kin: Kin) -> KinCount:
         """The carried terms that speak of pods of this kin, up to date (``carriers`` is not None)."""
@@ -288,6 +299,7 @@ class Counts:
 
     def _follow(self, domains: DomainMap) -> None:
         """Bring a map up to date with the nodes."""
+        domains.lengthen()
         end = self._moves_dropped + len(self._moves)
         admission = domains.admission
         tainted = admission is not None and admission.taints and domains.taints != self._taints
@@ -328,7 +340,7 @@ class Counts:
     def trim(self, max_bytes: int) -> None:
         """Drop what was not asked for longest until about so many bytes are left."""
         self._bytes = self.nbytes
-        old = sorted(self.tallies.values(), key=lambda tally: tally.used)
+        old = sorted(self.tallies.values(), key=_last_use)
         for tally in old[:-1]:  # the newest is being asked for just now
             if self._bytes <= max_bytes:
                 break
@@ -338,6 +350,7 @@ class Counts:
                 break
             self._bytes -= domains.where.nbytes + sum(view.counts.nbytes for view in domains.counts)
             for view in domains.counts:
+                view.live = False
                 view.source.views.remove(view)
             domains.counts = []
             del self.maps[name]
@@ -356,6 +369,7 @@ class Counts:
 
     def _detach(self, views: list[DomainCounts]) -> None:
         for view in views:
+            view.live = False
             view.map.counts.remove(view)
             self._bytes -= view.counts.nbytes
         views.clear()
@@ -379,3 +393,7 @@ class Counts:
             if tally.per_row is not None
         )
         return maps + rows
+
+
+def _last_use(tally: Tally) -> int:
+    return max([tally.used, *(view.used for view in tally.views)])

@@ -13,12 +13,16 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec.structs import replace
 
-from bayplan.model.node_selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from bayplan.model.selectors import Operator
+from bayplan.model.selectors import (
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Operator,
+)
 
 if TYPE_CHECKING:
-    from bayplan.model.pod import Volume
     from bayplan.model.storage import PersistentVolume, PersistentVolumeSpec
+    from bayplan.model.volumes import Volume
 
 #: On a CSINode: the in-tree plugins whose volumes are attached by CSI drivers there, with commas between them.
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
@@ -96,7 +100,9 @@ def inline_volume(volume: Volume) -> CSIVolume | None:
         TranslationError: the volume has no CSI form.
     """
     if volume.gce_persistent_disk is not None:
-        return CSIVolume(DRIVERS[_GCE], _gce_handle("zones", _UNSPECIFIED, volume.gce_persistent_disk.pd_name))
+        return CSIVolume(
+            DRIVERS[_GCE], _gce_handle("zones", _UNSPECIFIED, volume.gce_persistent_disk.pd_name)
+        )
     return _plain(volume)
 
 

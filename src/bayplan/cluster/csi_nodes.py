@@ -31,8 +31,8 @@ class CSINodes:
 
     def __init__(self) -> None:
         self.objects: dict[str, CSINode] = {}
-        self._limits = NodeColumns(np.int64, NO_LIMIT)
-        self._flags = NodeColumns(np.bool_, False)
+        self._limits = NodeColumns(np.int64, fill=NO_LIMIT)
+        self._flags = NodeColumns(np.bool_, fill=False)
 
     def put(self, csi_node: CSINode) -> None:
         """A CSINode was added or changed."""

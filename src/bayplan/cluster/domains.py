@@ -48,11 +48,15 @@ class Admission(Protocol):
 class DomainCounts:
     """How many pods of one source are in each domain of one map."""
 
-    __slots__ = ("counts", "map", "source", "total")
+    __slots__ = ("counts", "live", "map", "source", "total", "used")
 
     def __init__(self, source: Source, domains: DomainMap) -> None:
         self.source = source
         self.map = domains
+        #: False once it was dropped: it counts no more.
+        self.live = True
+        #: When it was last asked for.
+        self.used = 0
         #: int32 by domain, longer than there are domains; the last is 0, so that a row without a domain reads 0.
         self.counts: NDArray[np.int32] = np.zeros(0, np.int32)
         #: Their sum.
@@ -62,11 +66,8 @@ class DomainCounts:
     def recount(self) -> None:
         """Count from scratch."""
         rows, numbers = self.source.by_row()
-        where = self.map.where
-        known = rows < len(where)
-        if not known.all():
-            rows, numbers = rows[known], numbers[known]
-        domains = where[rows]
+        self.map.lengthen()
+        domains = self.map.where[rows]
         counts = np.bincount(domains + 1, numbers, self.map.room + 1)[1:]
         self.counts = counts.astype(np.int32)
         self.total = int(self.counts.sum())
@@ -144,6 +145,13 @@ class DomainMap:
         for counts in self.counts:
             counts.recount()
 
+    def lengthen(self) -> None:
+        """Have an entry for every row; new ones are in no domain until they are moved."""
+        if self._nodes.rows.used > len(self.where):
+            longer = np.full(self._nodes.rows.capacity, NOWHERE, np.int32)
+            longer[: len(self.where)] = self.where
+            self.where = longer
+
     @property
     def outdated(self) -> bool:
         """Whether rows that have not moved must be looked at too."""
@@ -152,11 +160,7 @@ class DomainMap:
     def move(self, row: int, tallied: Mapping[Source, int]) -> None:
         """Look at one row anew; ``tallied`` says how many pods of each source are on it."""
         self._make_room()
-        used = self._nodes.rows.used
-        if used > len(self.where):
-            longer = np.full(self._nodes.rows.capacity, NOWHERE, np.int32)
-            longer[: len(self.where)] = self.where
-            self.where = longer
+        self.lengthen()
         old = int(self.where[row])
         new = int(self._domains(np.array([row]))[0])
         if old == new:

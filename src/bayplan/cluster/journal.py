@@ -6,7 +6,7 @@ topic is a version number.
 
 from __future__ import annotations
 
-from bayplan.cluster.changes import CLUSTER_WIDE, Reads
+from bayplan.cluster.changes import CLUSTER_WIDE
 
 #: Entries kept; an evaluation that fell further behind starts afresh.
 KEEP = 1 << 16
@@ -21,7 +21,7 @@ class Journal:
         self.rows: list[int] = []
         self.kinds: list[int] = []
         self._base = 0
-        self._versions: dict[int, int] = {bit: 0 for bit in _bits(CLUSTER_WIDE)}
+        self._versions: dict[int, int] = dict.fromkeys(_topics(CLUSTER_WIDE), 0)
         #: Changes when a row appears, disappears or stands for another node.
         self.node_set = 0
 
@@ -30,17 +30,17 @@ class Journal:
         """The position after the newest entry."""
         return self._base + len(self.rows)
 
-    def row_changed(self, row: int, kinds: Reads) -> None:
-        """Note a change in one row."""
+    def row_changed(self, row: int, kinds: int) -> None:
+        """Note a change in one row; ``kinds`` are ``Reads`` flags."""
         self.rows.append(row)
         self.kinds.append(kinds)
         if len(self.rows) > 2 * KEEP:
             del self.rows[:KEEP], self.kinds[:KEEP]
             self._base += KEEP
 
-    def topic_changed(self, topics: Reads) -> None:
+    def topic_changed(self, topics: int) -> None:
         """Note a cluster-wide change."""
-        for bit in _bits(topics):
+        for bit in _topics(topics):
             self._versions[bit] += 1
 
     def since(self, position: int) -> tuple[list[int], list[int]] | None:
@@ -50,16 +50,19 @@ class Journal:
             return None
         return self.rows[start:], self.kinds[start:]
 
-    def versions(self, reads: Reads) -> tuple[int, ...]:
+    def versions(self, reads: int) -> tuple[int, ...]:
         """One number per cluster-wide topic in ``reads``."""
-        return tuple(self._versions[bit] for bit in _bits(reads & CLUSTER_WIDE))
+        versions = self._versions
+        return tuple([versions[bit] for bit in _topics(reads)])
 
 
-_BITS: dict[int, tuple[int, ...]] = {}
+#: Flags to their cluster-wide bits: taking flags apart is slow, and there are few combinations.
+_TOPICS: dict[int, tuple[int, ...]] = {}
 
 
-def _bits(flags: int) -> tuple[int, ...]:
-    bits = _BITS.get(flags)
-    if bits is None:
-        bits = _BITS[flags] = tuple(1 << i for i in range(26) if flags >> i & 1)
-    return bits
+def _topics(flags: int) -> tuple[int, ...]:
+    topics = _TOPICS.get(flags)
+    if topics is None:
+        wide = int(flags) & int(CLUSTER_WIDE)
+        topics = _TOPICS[flags] = tuple(1 << i for i in range(26) if wide >> i & 1)
+    return topics

@@ -76,6 +76,9 @@ class NodeColumns(Generic[D]):
         """The keys that have a column."""
         return self._columns.keys()
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
     def __contains__(self, key: str) -> bool:
         return key in self._columns
 

@@ -137,9 +137,5 @@ def _name_mask(nodes: Nodes, requirement: NameRequirement) -> Mask:
     if requirement.field != NAME_FIELD:
         return np.full(len(nodes), requirement.matches(""), np.bool_)
     row = nodes.cluster.nodes.row_of.get(requirement.value, -1)
-    mask: Mask
-    if requirement.operator is Operator.IN:
-        mask = nodes.rows == row
-    else:
-        mask = nodes.rows != row
-    return mask
+    named: Mask = nodes.rows == row
+    return named if requirement.operator is Operator.IN else ~named

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from bayplan.cluster.changes import EVERYTHING, Reads
@@ -43,7 +44,11 @@ class NodeRecord:
         self.uid = node.metadata.uid
         self.labels: Mapping[str, str] = node.metadata.labels
         self.annotations: Mapping[str, str] = node.metadata.annotations
-        self.taints: tuple[Taint, ...] = tuple(node.spec.taints)
+        # When a taint was added decides nothing, and would make every node's set of taints a different one.
+        self.taints: tuple[Taint, ...] = tuple(
+            taint if taint.time_added is None else replace(taint, time_added=None)
+            for taint in node.spec.taints
+        )
         self.capacity = amounts(node.status.capacity)
         self.features = frozenset(node.status.declared_features)
 

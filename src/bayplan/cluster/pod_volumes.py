@@ -1,5 +1,4 @@
-"""What the volumes of a pod mean to the scheduler: claims, disks that exclude each other, in-tree volumes that a CSI driver
-has taken over.
+"""What a pod's volumes mean to the scheduler: claims, disks that exclude each other, in-tree volumes migrated to CSI.
 
 Read once per shape and remembered there; used by the storage tables for placed pods and by the volume plugins for the
 pending one.
@@ -12,11 +11,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from bayplan.cluster import csi_migration
 from bayplan.cluster.csi_migration import CSIVolume, TranslationError
+from bayplan.model.meta import ObjectMeta, is_controlled_by
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bayplan.cluster.podinfo import PodInfo, Shape
-    from bayplan.model.meta import ObjectMeta
-    from bayplan.model.pod import Volume
+    from bayplan.model.volumes import Volume
 
 #: What two volumes share that are the same disk: its kind and its names.
 DiskKey: TypeAlias = tuple[str, ...]
@@ -81,26 +82,12 @@ def of_shape(shape: Shape) -> PodVolumes:
         return NONE
     found: PodVolumes | None = shape.memo.get(_MEMO)
     if found is None:
-        found = shape.memo[_MEMO] = _read(shape.spec.volumes)
+        found = shape.memo[_MEMO] = read(shape.spec.volumes)
     return found
 
 
-def of(pod: PodInfo) -> PodVolumes:
-    """The volumes of a pod."""
-    return of_shape(pod.shape)
-
-
-def ownership_problem(claim: ObjectMeta, pod_name: str, pod_uid: str) -> str:
-    """What stands against a claim being that of a pod's generic ephemeral volume: it has to be owned by the pod."""
-    if any(owner.controller and owner.uid == pod_uid for owner in claim.owner_references):
-        return ""
-    return (
-        f"PVC {claim.namespace}/{claim.name} was not created for pod {claim.namespace}/{pod_name}"
-        " (pod is not owner)"
-    )
-
-
-def _read(volumes: list[Volume]) -> PodVolumes:
+def read(volumes: Iterable[Volume]) -> PodVolumes:
+    """What these volumes mean."""
     attached: list[ClaimVolume | InlineVolume] = []
     disks: list[Disk] = []
     for volume in volumes:
@@ -112,6 +99,21 @@ def _read(volumes: list[Volume]) -> PodVolumes:
             attached.append(_inline(volume))
         disks.extend(_disks(volume))
     return PodVolumes(tuple(attached), tuple(disks))
+
+
+def of(pod: PodInfo) -> PodVolumes:
+    """The volumes of a pod."""
+    return of_shape(pod.shape)
+
+
+def ownership_problem(claim: ObjectMeta, pod_name: str, pod_uid: str) -> str:
+    """What stands against a claim being that of a pod's generic ephemeral volume: it has to be owned by the pod."""
+    if is_controlled_by(claim, pod_uid):
+        return ""
+    return (
+        f"PVC {claim.namespace}/{claim.name} was not created for pod {claim.namespace}/{pod_name}"
+        " (pod is not owner)"
+    )
 
 
 def _inline(volume: Volume) -> InlineVolume:

@@ -15,16 +15,15 @@ from typing import Any, Final
 import msgspec
 
 from bayplan.cluster import claims as claim_facts
-from bayplan.cluster import csi_migration
 from bayplan.cluster.assumable import Assumable
-from bayplan.cluster.attachments import Attachments, ClaimUse
+from bayplan.cluster.attachments import Attachments
 from bayplan.cluster.changes import Reads
-from bayplan.cluster.csi_migration import CSIVolume, TranslationError
 from bayplan.cluster.csi_nodes import CSINodes
+from bayplan.cluster.csi_volumes import CSIVolumes
 from bayplan.cluster.journal import Journal
-from bayplan.cluster.pod_volumes import ownership_problem
 from bayplan.cluster.podinfo import PodInfo
 from bayplan.cluster.volume_attachments import VolumeAttachments
+from bayplan.cluster.volume_decisions import VolumeDecision, promise, select_node
 from bayplan.cluster.volume_index import VolumeIndex
 from bayplan.cluster.volume_usage import VolumeUsage
 from bayplan.model.meta import ObjectMeta
@@ -60,8 +59,11 @@ class Storage:
         self.usage = VolumeUsage()
         self.csi_nodes = CSINodes()
         self.held = VolumeAttachments()
-        #: CSI volumes on nodes.
-        self.attachments = Attachments(self)
+        #: Which CSI volumes claims stand for, and how many are on which node.
+        self.csi_volumes = CSIVolumes(self.volumes, self.claims, self.classes, self.held)
+        self.attachments = Attachments(self.csi_volumes)
+        #: What is assumed for which pod.
+        self.decisions: dict[str, VolumeDecision] = {}
 
     # --- objects ---------------------------------------------------------------------------------------------------------
 
@@ -121,7 +123,9 @@ class Storage:
     @put.register
     def _(self, capacity: CSIStorageCapacity) -> None:
         before = self._drop_capacity(_key(capacity.metadata))
-        self._capacities.setdefault(capacity.storage_class_name, {})[_key(capacity.metadata)] = capacity
+        self._capacities.setdefault(capacity.storage_class_name, {})[_key(capacity.metadata)] = (
+            capacity
+        )
         self._note(before, capacity)
 
     @remove.register
@@ -165,7 +169,9 @@ class Storage:
         self.journal.topic_changed(Reads.STORAGE)
         return True
 
-    def _volume_changed(self, before: PersistentVolume | None, after: PersistentVolume | None) -> None:
+    def _volume_changed(
+        self, before: PersistentVolume | None, after: PersistentVolume | None
+    ) -> None:
         self.index.replace(before, after)
         if not self._note(before, after):
             return
@@ -222,61 +228,43 @@ class Storage:
         claim = self.claims.confirmed(key)
         return claim is not None and claim_facts.ONCE_POD in claim.spec.access_modes
 
-    def csi_volume(self, claim: PersistentVolumeClaim) -> CSIVolume | None:
-        """The volume that a claim stands for on a node with a CSINode; None where none counts.
-
-        A claim without a volume counts as one of its class's driver, since it will get one.
-        """
-        volume = self.volumes.confirmed(claim.spec.volume_name) if claim.spec.volume_name else None
-        if volume is None:
-            return self._volume_to_come(claim)
-        if volume.spec.csi is not None:
-            found: CSIVolume | None = CSIVolume(volume.spec.csi.driver, volume.spec.csi.volume_handle)
-        else:
-            try:
-                found = csi_migration.persistent_volume(volume)
-            except TranslationError:
-                return None
-        return found if found is not None and found.driver and found.handle else None
-
-    def _volume_to_come(self, claim: PersistentVolumeClaim) -> CSIVolume | None:
-        storage_class = self.classes.get(claim_facts.class_of_claim(claim))
-        if storage_class is None:
-            return None
-        provisioner = storage_class.provisioner
-        driver = csi_migration.DRIVERS.get(provisioner, provisioner)
-        if not driver or provisioner in csi_migration.UNCOUNTED:
-            return None
-        # No driver's handle begins so.
-        return CSIVolume(driver, f"\0to come/{claim_facts.key_of(claim)}")
-
-    def volume_of(self, use: ClaimUse) -> CSIVolume | str | None:
-        """The volume behind a claim as a placed pod uses it; a string tells what is wrong."""
-        if use.key.endswith("/"):
-            return "PersistentVolumeClaim had no name"
-        claim = self.claims.confirmed(use.key)
-        if claim is None:
-            return None
-        if use.owner is not None:
-            uid, pod_name = use.owner
-            problem = ownership_problem(claim.metadata, pod_name, uid)
-            if problem:
-                return problem
-        return self.csi_volume(claim)
-
-    def attached_volumes(self, node: str) -> Collection[CSIVolume]:
-        """Volumes that VolumeAttachments hold on a node."""
-        found = set()
-        for attacher, name in self.held.on_node(node):
-            volume = self.volumes.confirmed(name)
-            if volume is not None and volume.spec.csi is not None:
-                found.add(CSIVolume(attacher, volume.spec.csi.volume_handle))
-        return found
-
     # --- decisions -------------------------------------------------------------------------------------------------------
 
-    def assume_volume(self, volume: PersistentVolume) -> str:
-        """Suppose that a volume will be as decided; returns what stands against it."""
+    def assume(self, pod: str, decision: VolumeDecision) -> str:
+        """Take it that a pod's volumes will be as decided; returns what stands against it, and then nothing is assumed."""
+        assumed = VolumeDecision(decision.node)
+        self.decisions[pod] = assumed
+        for volume, claim in decision.bindings:
+            promised = promise(volume, claim)
+            problem = "" if promised is volume else self._assume_volume(promised)
+            if problem:
+                self.give_up(pod)
+                return problem
+            assumed.bindings.append((promised, claim))
+        for claim in decision.provisions:
+            selected = select_node(claim, decision.node)
+            problem = self._assume_claim(selected)
+            if problem:
+                self.give_up(pod)
+                return problem
+            assumed.provisions.append(selected)
+        return ""
+
+    def give_up(self, pod: str, bound: int = 0, selected: int = 0) -> None:
+        """Drop what was assumed for a pod, but for the first volumes and claims, which the API server has accepted."""
+        decision = self.decisions.pop(pod, None)
+        if decision is None:
+            return
+        for volume, _ in decision.bindings[bound:]:
+            self._restore_volume(volume)
+        for claim in decision.provisions[selected:]:
+            self._restore_claim(claim)
+
+    def settle(self, pod: str) -> None:
+        """What was decided for a pod is written: the objects themselves tell from now on."""
+        self.decisions.pop(pod, None)
+
+    def _assume_volume(self, volume: PersistentVolume) -> str:
         name = volume.metadata.name
         before = self.volumes.get(name)
         problem = self.volumes.assume(name, volume)
@@ -284,8 +272,7 @@ class Storage:
             self._volume_changed(before, volume)
         return problem
 
-    def assume_claim(self, claim: PersistentVolumeClaim) -> str:
-        """Suppose that a claim will be as decided; returns what stands against it."""
+    def _assume_claim(self, claim: PersistentVolumeClaim) -> str:
         key = claim_facts.key_of(claim)
         before = self.claims.get(key)
         problem = self.claims.assume(key, claim)
@@ -293,15 +280,13 @@ class Storage:
             self._claim_changed(key, before, claim)
         return problem
 
-    def restore_volume(self, volume: PersistentVolume) -> None:
-        """Give up what was assumed of a volume, unless the API server has shown a newer one."""
+    def _restore_volume(self, volume: PersistentVolume) -> None:
         name = volume.metadata.name
         before = self.volumes.get(name)
         if self.volumes.restore(name, volume.metadata.resource_version):
             self._volume_changed(before, self.volumes.get(name))
 
-    def restore_claim(self, claim: PersistentVolumeClaim) -> None:
-        """Give up what was assumed of a claim, unless the API server has shown a newer one."""
+    def _restore_claim(self, claim: PersistentVolumeClaim) -> None:
         key = claim_facts.key_of(claim)
         before = self.claims.get(key)
         if self.claims.restore(key, claim.metadata.resource_version):

@@ -254,6 +254,11 @@ class TrialNodes(Nodes):
         self._nonzero_cpu[i] = min(sum(placed.nonzero_cpu for placed in there), INT64_MAX)
         self._nonzero_memory[i] = min(sum(placed.nonzero_memory for placed in there), INT64_MAX)
 
+    @property
+    def supposed(self) -> Mapping[int, list[PodInfo]]:
+        """By position: the pods of the nodes on which something was supposed; the others are as the cluster has them."""
+        return self._pods
+
     def pods_on(self, i: int) -> list[PodInfo]:
         """The pods on node ``i``, as of the trial."""
         pods = self._pods.get(i)

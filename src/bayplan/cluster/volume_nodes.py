@@ -18,17 +18,19 @@ from numpy.typing import NDArray
 
 from bayplan.cluster.node_matching import matcher_mask
 from bayplan.errors import SelectorError
-from bayplan.model.node_selectors import (
+from bayplan.model.selectors import (
+    LabelSelector,
     NodeMatcher,
     NodeSelector,
     NodeTerm,
+    Operator,
+    compile_label_selector,
     compile_node_selector,
+    requirement,
 )
-from bayplan.model.selectors import Operator, Requirement, compile_label_selector
 
 if TYPE_CHECKING:
     from bayplan.cluster.view import Nodes
-    from bayplan.model.selectors import LabelSelector
     from bayplan.model.storage import TopologySelectorTerm
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -77,22 +79,22 @@ def nodes_of(selector: NodeSelector | None) -> VolumeNodes | None:
     return VolumeNodes(NodeMatcher(tuple(terms)))
 
 
+@lru_cache(_REMEMBERED)
 def nodes_of_topologies(topologies: tuple[TopologySelectorTerm, ...]) -> VolumeNodes | None:
-    """The nodes of a class's allowed topologies; None: all of them."""
+    """The nodes of a class's allowed topologies; None: all of them. A term that does not parse, or asks nothing, has none."""
     if not topologies:
         return None
     terms = []
     for topology in topologies:
-        asked = topology.match_label_expressions
-        if asked and all(one.values for one in asked):
-            terms.append(
-                NodeTerm(
-                    tuple(
-                        Requirement(one.key, Operator.IN, tuple(sorted(set(one.values))))
-                        for one in asked
-                    )
-                )
+        try:
+            asked = tuple(
+                requirement(one.key, Operator.IN, one.values)
+                for one in topology.match_label_expressions
             )
+        except SelectorError:
+            continue
+        if asked:
+            terms.append(NodeTerm(asked))
     return VolumeNodes(NodeMatcher(tuple(terms)))
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.changes import CLUSTER_WIDE, Reads
+from bayplan.cluster.changes import CLUSTER_WIDE
 from bayplan.cycle.feasible import Feasible
 from bayplan.cycle.prefilter import PreFilterResult, ask, run_prefilters
 from bayplan.cycle.rank import Rank
@@ -125,10 +125,10 @@ class Evaluation:
             self.rank.refresh(pod, changed, union, stale, feasible.flipped)
 
 
-def _distinct(rows: list[int], kinds: list[int]) -> tuple[NDArray[np.intp], Reads]:
+def _distinct(rows: list[int], kinds: list[int]) -> tuple[NDArray[np.intp], int]:
     union = 0
     for kind in kinds:
         union |= kind
     if len(rows) > 1:
         rows = list(dict.fromkeys(rows))
-    return np.array(rows, np.intp), Reads(union)
+    return np.array(rows, np.intp), union

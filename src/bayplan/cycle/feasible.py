@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.changes import Reads
 from bayplan.cluster.podinfo import PersonalPod
 from bayplan.cycle.filtering import Fixed, NodeVerdict, Verdict, is_columnar, raise_if_error
 from bayplan.cycle.undo import OldIndex, OldVerdicts, UndoLog
@@ -109,7 +108,7 @@ class Feasible:
         if self.flipped is None:
             np.equal(self.fails, 0, out=self.open)
 
-    def refresh(self, pod: PodInfo, rows: NDArray[np.intp], kinds: Reads) -> None:
+    def refresh(self, pod: PodInfo, rows: NDArray[np.intp], kinds: int) -> None:
         """Judge the rows that changed again, by the plugins that read what changed."""
         few = self.nodes.cluster.view.rows(rows)
         for part in self.verdicts:

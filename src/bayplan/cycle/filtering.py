@@ -37,8 +37,8 @@ class Verdict:
         self.plugin = plugin
         self.index: Index | None = None
         self.outcomes: list[Rejected] = []
-        #: Kinds of row changes that make a node be judged again.
-        self.reads = (plugin.reads or Reads.NOTHING) & ROW_LOCAL
+        #: Kinds of row changes that make a node be judged again (``Reads`` flags, as a plain int: they are tested often).
+        self.reads = int((plugin.reads or Reads.NOTHING) & ROW_LOCAL)
         self.stamp: object = None
 
     def judge_all(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Index | None:
@@ -67,7 +67,7 @@ class NodeVerdict(Verdict):
 
     def __init__(self, plugin: FilterPlugin, n: int) -> None:
         super().__init__(plugin)
-        self.reads = Reads.NOTHING
+        self.reads = 0
         self.index = np.zeros(n, np.int16)
         #: Rows whose verdict still holds.
         self.known: NDArray[np.bool_] = np.zeros(n, np.bool_)
@@ -91,7 +91,7 @@ class NodeVerdict(Verdict):
             what = f"on node {node.name}: {type(error).__name__}: {error}"
             raise PluginError(self.plugin.name, "Filter", what) from error
         finally:
-            self.reads |= node.reads
+            self.reads |= int(node.reads)
         if answer is None:
             number = 0
         elif isinstance(answer, Rejected):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.errors import PluginError
 from bayplan.framework.preemption import Nominated
 from bayplan.framework.runner import call
 from bayplan.framework.status import Code, Rejected
@@ -54,9 +53,8 @@ def make_room(decision: Decision, desk: Desk) -> tuple[Nominated | None, str]:
         answer = call(plugin, "PostFilter", plugin.postfilter, pod, desk.view, state, failures)
         if isinstance(answer, Nominated):
             return answer, ""
-        if answer.code is Code.ERROR:
-            raise PluginError(plugin.name, "PostFilter", answer.message)
-        if answer.code is Code.UNRESOLVABLE:
+        if answer.code in {Code.ERROR, Code.UNRESOLVABLE}:
+            # An error too is only appended to the pod's message, as Kubernetes does.
             return None, answer.message
         said.extend(answer.reasons)
     return None, ", ".join(said)

@@ -6,7 +6,6 @@ do not pass the filters, so that its maximum is the best node.
 
 from __future__ import annotations
 
-from collections.abc import Container
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -52,6 +51,12 @@ class Rank:
         #: Score plugins whose PreScore had nothing to say.
         self.skipped: set[str] = set()
         self.personal = False
+        #: Plugins whose scores depend on which nodes are feasible.
+        self._sized_by_feasible = {
+            plugin.name
+            for plugin in (*profile.prescore, *profile.score)
+            if plugin.reads is not None and plugin.reads & Reads.FEASIBLE
+        }
         self.scores: list[Score] = []
         for plugin in profile.prescore:
             self._prescore(plugin, pod)
@@ -105,8 +110,8 @@ class Rank:
         self,
         pod: PodInfo,
         rows: NDArray[np.intp],
-        kinds: Reads,
-        stale: Container[str],
+        kinds: int,
+        stale: set[str],
         flipped: list[int] | None,
     ) -> None:
         """Score again what changed.
@@ -115,15 +120,18 @@ class Rank:
         feasible or ceased to be (None: any may have).
         """
         feasible_changed = flipped is None or bool(flipped)
-        for plugin in self.profile.prescore:
-            if self._is_stale(plugin, stale, feasible_changed=feasible_changed):
-                self._prescore_again(plugin, pod)
+        if feasible_changed and self._sized_by_feasible:
+            stale = stale | self._sized_by_feasible
+        if stale:
+            for plugin in self.profile.prescore:
+                if plugin.name in stale:
+                    self._prescore_again(plugin, pod)
         touched: set[int] | None = None if flipped is None else set(flipped)
         few = self.nodes.cluster.view.rows(rows)
         for part in self.scores:
             if part.plugin.name in self.skipped:
                 continue
-            if self._is_stale(part.plugin, stale, feasible_changed=feasible_changed):
+            if part.plugin.name in stale:
                 self._rescore(part, pod)
                 touched = None
             elif isinstance(part, NodeScore):
@@ -137,12 +145,6 @@ class Rank:
                         self._reweigh(part)
                         touched = None
         self._rank(touched)
-
-    @staticmethod
-    def _is_stale(plugin: Any, stale: Container[str], *, feasible_changed: bool) -> bool:
-        if plugin.name in stale:
-            return True
-        return feasible_changed and bool((plugin.reads or Reads.NOTHING) & Reads.FEASIBLE)
 
     def _prescore_again(self, plugin: Any, pod: PodInfo) -> None:
         was_shown = plugin.name not in self.skipped
@@ -210,7 +212,7 @@ class Rank:
         part: NodeScore,
         pod: PodInfo,
         rows: NDArray[np.intp],
-        kinds: Reads,
+        kinds: int,
         touched: set[int] | None,
         feasible_changed: bool,
     ) -> set[int] | None:

@@ -40,7 +40,7 @@ class Score:
         self.raw: Values = 0
         self.weighted: Values = 0
         self.normalizes = type(plugin).normalize is not ScorePlugin.normalize
-        self.reads = (plugin.reads or Reads.NOTHING) & ROW_LOCAL
+        self.reads = int((plugin.reads or Reads.NOTHING) & ROW_LOCAL)
         self.stamp: object = None
 
     def score_all(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Values:
@@ -75,7 +75,7 @@ class NodeScore(Score):
 
     def __init__(self, plugin: ScorePlugin, weight: int, n: int) -> None:
         super().__init__(plugin, weight)
-        self.reads = Reads.NOTHING
+        self.reads = 0
         self.raw = np.zeros(n, np.int64)
         self.weighted = np.zeros(n, np.int64)
         self.known: NDArray[np.bool_] = np.zeros(n, np.bool_)
@@ -91,7 +91,7 @@ class NodeScore(Score):
             what = f"on node {node.name}: {type(error).__name__}: {error}"
             raise PluginError(self.plugin.name, "Score", what) from error
         finally:
-            self.reads |= node.reads
+            self.reads |= int(node.reads)
         number = whole(self.plugin, score)
         if not self.normalizes:
             check_range(self.plugin, number)

@@ -51,14 +51,15 @@ class Operator(StrEnum):
 
 _SIGNS: Final = {Operator.IN: "=", Operator.NOT_IN: "!=", Operator.GT: ">", Operator.LT: "<"}
 
-_INTEGER = re.compile(r"[+-]?0*[0-9]{1,19}", re.ASCII)
+_INTEGER = re.compile(r"(?P<sign>[+-]?)0*(?P<digits>[0-9]{1,19})", re.ASCII)
 
 
 def parse_int64(text: str) -> int | None:
     """What Go's ``strconv.ParseInt`` makes of it, None where that is an error."""
-    if _INTEGER.fullmatch(text) is None:
+    parts = _INTEGER.fullmatch(text)
+    if parts is None:
         return None
-    number = int(text[:1] + text[1:].lstrip("0")) if text.strip("+-0") else 0
+    number = int(parts["sign"] + parts["digits"])
     return number if -(2**63) <= number < 2**63 else None
 
 

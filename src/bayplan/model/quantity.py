@@ -48,7 +48,6 @@ _HUGE = 32
 _VALUES: dict[Quantity, int] = {}
 _MILLI_VALUES: dict[Quantity, int] = {}
 _NANO_VALUES: dict[Quantity, int] = {}
-_NANO_VALUES: dict[Quantity, int] = {}
 _REMEMBERED = 65_536
 #: Longer ones are not remembered, which bounds the memory as well as the count.
 _REMEMBERED_LENGTH = 40
@@ -64,12 +63,6 @@ def milli_value(quantity: Quantity) -> int:
     """In thousandths, a rest rounded away from zero: ``Quantity.MilliValue()``."""
     found = _MILLI_VALUES.get(quantity)
     return _ask(quantity, 3, _MILLI_VALUES) if found is None else found
-
-
-def nano_value(quantity: Quantity) -> int:
-    """In billionths, which is as exact as Go keeps it: what sums are made of before they are rounded."""
-    found = _NANO_VALUES.get(quantity)
-    return _ask(quantity, 9, _NANO_VALUES, MAX * 10**9) if found is None else found
 
 
 def nano_value(quantity: Quantity) -> int:
@@ -161,4 +154,10 @@ def _rounded_up(whole: str, fraction: str, tens: int, twos: int) -> int:
         rest = digits[cut:].strip("0")
         digits, places = digits[:cut] + ("1" if rest else "0"), _MAX_DECIMALS + 1
     number = int(digits) << twos
-    return int(number * 10**-places if places <= 0 else -(-number // 10**places))
+    if places <= 0:
+        return number * _power_of_ten(-places)
+    return -(-number // _power_of_ten(places))
+
+
+def _power_of_ten(exponent: int) -> int:
+    return int("1" + "0" * exponent)

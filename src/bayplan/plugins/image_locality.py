@@ -51,7 +51,8 @@ class ImageLocality(ScorePlugin):
         if saved is None:
             return 0
         worth = np.clip(nodes.take(saved), LEAST, most) - LEAST
-        return MAX_SCORE * worth // (most - LEAST)
+        scores: Scores = MAX_SCORE * worth // (most - LEAST)
+        return scores
 
 
 def image_names(shape: Shape) -> tuple[str, ...]:

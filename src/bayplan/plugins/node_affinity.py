@@ -88,7 +88,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def prefilter(
         self, pod: PodInfo, view: ClusterView, state: CycleState
-    ) -> None | Skip | Rejected | OnlyNodes:
+    ) -> Skip | Rejected | OnlyNodes | None:
         rules = _rules(pod.shape)
         required = rules.required if rules is not None else None
         if required is None:
@@ -111,7 +111,7 @@ class NodeAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugin):
 
     def prescore(
         self, pod: PodInfo, nodes: Nodes, feasible: Mask, state: CycleState
-    ) -> None | Skip | Rejected:
+    ) -> Skip | Rejected | None:
         try:
             preferred = _preferences(pod.shape)
         except SelectorError as error:

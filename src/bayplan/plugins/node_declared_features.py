@@ -66,10 +66,10 @@ def required_features(spec: PodSpec) -> frozenset[str]:
 
 
 def _node_changed(pod: PodInfo, old: Node | None, new: Node | None) -> Hint:
-    if old is not None and new is not None:
-        if old.status.declared_features == new.status.declared_features:
-            return Hint.SKIP
-    return Hint.QUEUE
+    if old is None or new is None:
+        return Hint.QUEUE
+    same = old.status.declared_features == new.status.declared_features
+    return Hint.SKIP if same else Hint.QUEUE
 
 
 def _needs_changed(pod: PodInfo, old: Pod | None, new: Pod | None) -> Hint:

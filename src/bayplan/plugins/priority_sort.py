@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bayplan.cluster.changes import Reads
 from bayplan.framework.plugin import QueueSortPlugin
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class PrioritySort(QueueSortPlugin):
     """Orders the queue by priority, then by time."""
 
     name = "PrioritySort"
+    reads = Reads.NOTHING
 
     def sort_key(self, pod: PodInfo, queued_at: float) -> tuple[int, float]:
         return (-pod.priority, queued_at)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bayplan.cluster.changes import Reads
 from bayplan.framework.events import Action, Hint, Resource, WakeOn
 from bayplan.framework.plugin import PreEnqueuePlugin
 from bayplan.framework.status import Rejected, unresolvable
@@ -22,6 +23,7 @@ class SchedulingGates(PreEnqueuePlugin):
     """Holds pods back until their gates are gone."""
 
     name = "SchedulingGates"
+    reads = Reads.NOTHING
 
     def pre_enqueue(self, pod: PodInfo) -> Rejected | None:
         gates = pod.spec.scheduling_gates

@@ -17,12 +17,12 @@ from bayplan.cycle.local import LocalHandle
 from bayplan.cycle.postfilter import make_room
 from bayplan.cycle.record import Decision, Picture, Ring
 from bayplan.errors import BayplanError
-from bayplan.framework.config import load_config_objects
+from bayplan.framework.config import default_config, load_config_objects
 from bayplan.framework.dice import Dice
 from bayplan.framework.profile import build_profile
 from bayplan.framework.registry import Registry
 from bayplan.framework.status import Rejected
-from bayplan.model import decode_as
+from bayplan.model.decode import decode_as
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -94,7 +94,8 @@ def judge(
     case: Mapping[str, Any], registry: Registry, *, seed: int = 0, feed: Feed = feed_in_order
 ) -> Judged:
     """Build the cluster of a case and evaluate its pod on every node."""
-    config = load_config_objects(case.get("config"), registry)
+    written = case.get("config")
+    config = load_config_objects(written, registry) if written else default_config(registry)
     cluster = Cluster()
     feed(cluster, objects_of(case))
     dice = Dice(seed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from bayplan.model import decode_as
+from bayplan.model.decode import decode_as
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 

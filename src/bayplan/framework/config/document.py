@@ -22,6 +22,8 @@ MAX_BYTES: Final = 1 << 20
 MAX_VALUES: Final = 100_000
 MAX_DEPTH: Final = 100
 
+_COLLECTION_TAGS: Final = (None, "!", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
+
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -137,7 +139,7 @@ class _Reader:
         self._grow(1, f"the file holds more than {MAX_VALUES} values", event)
         if len(self._open) >= MAX_DEPTH:
             raise self._refuse(f"nested deeper than {MAX_DEPTH} levels", event)
-        if event.tag is not None and not event.tag.startswith("tag:yaml.org,2002:"):
+        if event.tag not in _COLLECTION_TAGS:
             self._complain(f"the tag {event.tag} is not allowed here", event)
         empty: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
         self._open.append(_Open(Node(empty, _line(event)), event.anchor))

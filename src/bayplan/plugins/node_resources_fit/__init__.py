@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.view import ClusterView, Nodes
     from bayplan.framework.events import WakeOn
     from bayplan.framework.state import CycleState
-    from bayplan.framework.status import Mask, Scores, Verdicts
+    from bayplan.framework.status import Mask, Rejected, Scores, Verdicts
 
 ASKED = StateKey[Asked]("NodeResourcesFit.asked")
 PLAN = StateKey[tuple[Ranked, ...]]("NodeResourcesFit.plan")
@@ -76,7 +76,9 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return False
         return requests.is_extended(name)
 
-    def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Mask | Verdicts | None:
+    def filter(
+        self, pod: PodInfo, nodes: Nodes, state: CycleState
+    ) -> Verdicts | Rejected | None:
         """Nodes with too little left say of what; where they offer too little, eviction is no cure."""
         asked = state.get(ASKED)
         if asked is None:

@@ -23,8 +23,6 @@ FEW: Final = 8
 #: Resources for which two bits each fit into 63 beside the one for pods.
 _MOST_RESOURCES: Final = 31
 _TOO_MANY_PODS: Final = 1
-_FIRST = np.ones(1, np.int16)
-_FIRST.flags.writeable = False
 
 
 class Asked:
@@ -44,7 +42,7 @@ class Asked:
             found = self._worded[bits] = _word(bits, self.names)
         return found
 
-    def judge(self, nodes: Nodes) -> Verdicts | None:
+    def judge(self, nodes: Nodes) -> Verdicts | Rejected | None:
         """Verdicts on the nodes; None where all of them have room."""
         if len(nodes) <= FEW or len(self.amounts) > _MOST_RESOURCES:
             return self._judge_each(nodes)
@@ -66,7 +64,7 @@ class Asked:
             bits = said if bits is None else np.bitwise_or(bits, said, out=bits)
         return None if bits is None else Verdicts.from_bits(bits, self.word)
 
-    def _judge_each(self, nodes: Nodes) -> Verdicts | None:
+    def _judge_each(self, nodes: Nodes) -> Verdicts | Rejected | None:
         """The same, node by node."""
         bits = [
             _TOO_MANY_PODS if there >= most else 0
@@ -80,7 +78,7 @@ class Asked:
         if not any(bits):
             return None
         if len(bits) == 1:
-            return Verdicts(_FIRST, (self.word(bits[0]),))
+            return self.word(bits[0])
         patterns = sorted({pattern for pattern in bits if pattern})
         numbers = {pattern: i + 1 for i, pattern in enumerate(patterns)}
         index = np.array([numbers.get(pattern, 0) for pattern in bits], np.int16)
