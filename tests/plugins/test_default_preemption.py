@@ -204,9 +204,7 @@ class Case:
             tuple(p for p in plugins if isinstance(p, FilterPlugin)),
             tuple(p for p in plugins if isinstance(p, PreFilterPlugin)),
         )
-        self.engine = DryRunEngine(
-            chain, self.cluster.view, self.cluster.nominations, extenders
-        )
+        self.engine = DryRunEngine(chain, self.cluster.view, self.cluster.nominations, extenders)
         handle: Any = FakeHandle(self.engine, offset)
         self.plugin = DefaultPreemption(DefaultPreemption.args_type(**(args or {})), handle)
 
@@ -690,9 +688,7 @@ def test_the_search_starts_at_a_random_node() -> None:
         ),
     ],
 )
-def test_how_many_candidates_are_enough(
-    nodes: int, args: Mapping[str, int], expected: int
-) -> None:
+def test_how_many_candidates_are_enough(nodes: int, args: Mapping[str, int], expected: int) -> None:
     assert DefaultPreemption(DefaultPreemption.args_type(**args)).enough(nodes) == expected
 
 
@@ -749,9 +745,7 @@ class Keeps:
     def judges_preemption(self, pod: PodInfo) -> bool:
         return self.asked
 
-    def preempt(
-        self, pod: PodInfo, proposals: Mapping[str, Nominated]
-    ) -> Mapping[str, Nominated]:
+    def preempt(self, pod: PodInfo, proposals: Mapping[str, Nominated]) -> Mapping[str, Nominated]:
         if "fail" in self.nodes:
             raise BayplanError("it broke")
         if "empty" in self.nodes:
@@ -947,9 +941,7 @@ def fits(drawn: Drawn, node: str, there: Sequence[P]) -> list[str]:
 
 def twice(drawn: Drawn, node: str, there: Sequence[P]) -> list[str]:
     """The same, with the pods counted in that the node is promised to."""
-    promised = [
-        p for p in drawn.pods if p.nominated == node and p.priority >= drawn.pod.priority
-    ]
+    promised = [p for p in drawn.pods if p.nominated == node and p.priority >= drawn.pod.priority]
     return fits(drawn, node, [*there, *promised]) or fits(drawn, node, there)
 
 

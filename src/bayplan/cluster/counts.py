@@ -119,6 +119,7 @@ class Counts:
                     del tally.kins[kin], kin.tallies[tally]
                 else:
                     tally.kins[kin] = kin.tallies[tally] = None
+                tally.total += (-1 if counted else 1) * tally.number_of(kin)
                 tally.recount()
 
     # --- what plugins ask ----------------------------------------------------------------------------------------------
@@ -186,9 +187,16 @@ class Counts:
         """Bring a view up to date with the nodes; False where it was dropped and another one must be asked for."""
         if not view.live:
             return False
-        self._follow(view.map)
+        view.used = self._clock + 1
+        return self.follow(view.map)
+
+    def follow(self, domains: DomainMap) -> bool:
+        """Bring a map up to date with the nodes; False where it was dropped and another one must be asked for."""
+        if not domains.live:
+            return False
+        self._follow(domains)
         self._clock += 1
-        view.used = view.map.used = self._clock
+        domains.used = self._clock
         return True
 
     def interest(self, kin: Kin) -> KinCount:
@@ -278,6 +286,7 @@ class Counts:
         for kin in self._kin_file.candidates(tally.anchors):
             if kin not in tally.kins and self._matches(tally, kin.kin):
                 tally.kins[kin] = kin.tallies[tally] = None
+                tally.total += tally.number_of(kin)
         return tally
 
     def _matches(self, tally: Tally, kin: Kin) -> bool:
@@ -353,6 +362,7 @@ class Counts:
                 view.live = False
                 view.source.views.remove(view)
             domains.counts = []
+            domains.live = False
             del self.maps[name]
 
     def _drop(self, tally: Tally) -> None:

@@ -48,11 +48,10 @@ DRIVERS: Final = {
     _CINDER: "cinder.csi.openstack.org",
     _PORTWORX: "pxd.portworx.com",
 }
-#: The same for plugins that have a translation, but whose migration the scheduler does not count as on.
-UNCOUNTED: Final = {
-    "kubernetes.io/azure-file": "file.csi.azure.com",
-    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
-}
+_AZURE_FILE: Final = "kubernetes.io/azure-file"
+_VSPHERE: Final = "kubernetes.io/vsphere-volume"
+#: The same for plugins that have a translation, but whose migration the scheduler does not count as done.
+UNCOUNTED: Final = {_AZURE_FILE: "file.csi.azure.com", _VSPHERE: "csi.vsphere.vmware.com"}
 #: The field of a volume that tells which plugin it is of.
 _FIELDS: Final = (
     ("aws_elastic_block_store", _AWS),
@@ -91,6 +90,16 @@ def migrated_plugin(volume: Volume | PersistentVolumeSpec) -> str | None:
         if getattr(volume, field) is not None:
             return plugin
     return None
+
+
+def inline_driver(volume: Volume) -> str | None:
+    """The driver that has a translation for a volume written into a pod, be its migration counted as done or not."""
+    plugin = migrated_plugin(volume)
+    if plugin is not None:
+        return DRIVERS[plugin]
+    if volume.azure_file is not None:
+        return UNCOUNTED[_AZURE_FILE]
+    return UNCOUNTED[_VSPHERE] if volume.vsphere_volume is not None else None
 
 
 def inline_volume(volume: Volume) -> CSIVolume | None:

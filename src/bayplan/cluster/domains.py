@@ -90,16 +90,6 @@ class DomainCounts:
             self.counts[new] += number
             self.total += number
 
-    def lowest(self) -> int:
-        """The fewest pods that a domain has."""
-        domains = self.map
-        if not domains.size:
-            return NO_DOMAIN
-        counts = self.counts[: domains.known]
-        if domains.size != domains.known:
-            counts = counts[domains.present[: domains.known] > 0]
-        return int(counts.min())
-
 
 class DomainMap:
     """The domain of each row for one topology key."""
@@ -127,6 +117,8 @@ class DomainMap:
         #: Domains that have rows, domains ever seen, and length of arrays by domain.
         self.size = self.known = self.room = 0
         self.counts: list[DomainCounts] = []
+        #: False once it was dropped.
+        self.live = True
         #: Up to where it has followed the moves, and the taints.
         self.position = 0
         self.taints = 0
@@ -156,6 +148,15 @@ class DomainMap:
     def outdated(self) -> bool:
         """Whether rows that have not moved must be looked at too."""
         return self.blank and self._blank_value != self._nodes.labels.value_id(self.key, "")
+
+    def lowest(self, counts: NDArray[np.int32]) -> int:
+        """The least of some counts by domain, over the domains that have rows."""
+        if not self.size:
+            return NO_DOMAIN
+        counts = counts[: self.known]
+        if self.size != self.known:
+            counts = counts[self.present[: self.known] > 0]
+        return int(counts.min())
 
     def move(self, row: int, tallied: Mapping[Source, int]) -> None:
         """Look at one row anew; ``tallied`` says how many pods of each source are on it."""

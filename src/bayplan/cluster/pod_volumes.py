@@ -63,6 +63,11 @@ class PodVolumes:
     disks: tuple[Disk, ...]
 
     @property
+    def has_ephemeral(self) -> bool:
+        """Whether a claim is named after the pod, so that pods of one shape have different claims."""
+        return any(claim.ephemeral for claim in self.claims)
+
+    @property
     def claims(self) -> tuple[ClaimVolume, ...]:
         """The volumes that stand for claims."""
         return tuple(volume for volume in self.attached if isinstance(volume, ClaimVolume))

@@ -95,7 +95,7 @@ def _tallies(counts: Counts, pods: list[_Pod], namespaces: Namespaces) -> Iterat
         kept: Counter[int] = Counter()
         for row, number in zip(*(column.tolist() for column in tally.by_row()), strict=True):
             kept[row] += number
-        if kept != right:
+        if kept != right or tally.total != right.total():
             yield f"tally {key}: {dict(kept)}, should be {dict(right)}"
         if tally.per_row is not None:
             column = tally.per_row.data

@@ -8,9 +8,9 @@ A change that no verdict can depend on (a new resource version, a status that no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import singledispatchmethod
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -22,11 +22,11 @@ from bayplan.cluster.csi_nodes import CSINodes
 from bayplan.cluster.csi_volumes import CSIVolumes
 from bayplan.cluster.journal import Journal
 from bayplan.cluster.podinfo import PodInfo
+from bayplan.cluster.storage_pools import Pool, Pools
 from bayplan.cluster.volume_attachments import VolumeAttachments
 from bayplan.cluster.volume_decisions import VolumeDecision, promise, select_node
 from bayplan.cluster.volume_index import VolumeIndex
 from bayplan.cluster.volume_usage import VolumeUsage
-from bayplan.model.meta import ObjectMeta
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -36,8 +36,6 @@ from bayplan.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
-
-_NO_CAPACITIES: Final[Mapping[str, CSIStorageCapacity]] = {}
 
 
 class Storage:
@@ -51,8 +49,7 @@ class Storage:
         self.drivers: dict[str, CSIDriver] = {}
         #: Volumes as they will be, by class, and by the claim they are promised to.
         self.index = VolumeIndex()
-        #: Class to capacities by ``namespace/name``.
-        self._capacities: dict[str, dict[str, CSIStorageCapacity]] = {}
+        self._pools = Pools()
         #: Volume to the claims that name it.
         self._claims_of: dict[str, set[str]] = {}
         #: Claims and disks that placed pods use.
@@ -122,15 +119,11 @@ class Storage:
 
     @put.register
     def _(self, capacity: CSIStorageCapacity) -> None:
-        before = self._drop_capacity(_key(capacity.metadata))
-        self._capacities.setdefault(capacity.storage_class_name, {})[_key(capacity.metadata)] = (
-            capacity
-        )
-        self._note(before, capacity)
+        self._note(self._pools.put(capacity), capacity)
 
     @remove.register
     def _(self, capacity: CSIStorageCapacity) -> None:
-        self._note(self._drop_capacity(_key(capacity.metadata)), None)
+        self._note(self._pools.remove(capacity.key), None)
 
     @put.register
     def _(self, csi_node: CSINode) -> None:
@@ -208,25 +201,11 @@ class Storage:
         if new:
             self._claims_of.setdefault(new, set()).add(key)
 
-    def _drop_capacity(self, key: str) -> CSIStorageCapacity | None:
-        for name, capacities in self._capacities.items():
-            found = capacities.pop(key, None)
-            if found is not None:
-                if not capacities:
-                    del self._capacities[name]
-                return found
-        return None
-
     # --- reading ---------------------------------------------------------------------------------------------------------
 
-    def capacities(self, storage_class: str) -> Collection[CSIStorageCapacity]:
+    def pools(self, storage_class: str) -> Collection[Pool]:
         """What drivers say of the room that is left for a class."""
-        return self._capacities.get(storage_class, _NO_CAPACITIES).values()
-
-    def is_once_pod(self, key: str) -> bool:
-        """Whether a claim admits one pod at a time."""
-        claim = self.claims.confirmed(key)
-        return claim is not None and claim_facts.ONCE_POD in claim.spec.access_modes
+        return self._pools.of_class(storage_class)
 
     # --- decisions -------------------------------------------------------------------------------------------------------
 
@@ -315,10 +294,6 @@ class Storage:
             found += self.usage.audit(pods)
             found += self.attachments.audit_uses(pods)
         return found
-
-
-def _key(meta: ObjectMeta) -> str:
-    return f"{meta.namespace}/{meta.name}"
 
 
 def _reads_alike(before: Any, after: Any) -> bool:

@@ -57,7 +57,7 @@ class TallyKey(NamedTuple):
 class Tally:
     """The placed pods that match some terms."""
 
-    __slots__ = ("anchors", "key", "kins", "live", "per_row", "used", "version", "views")
+    __slots__ = ("anchors", "key", "kins", "live", "per_row", "total", "used", "version", "views")
 
     def __init__(self, key: TallyKey, serial: int) -> None:
         self.key = key
@@ -68,9 +68,16 @@ class Tally:
         #: False once it was dropped: it counts no more.
         self.live = True
         self.used = 0
+        #: Pods counted, wherever they are.
+        self.total = 0
         self.views: list[DomainCounts] = []
         #: Pods by row, where somebody asks for that.
         self.per_row: Column[np.int32] | None = None
+
+    def number_of(self, kin: KinCount) -> int:
+        """How many pods of a kin are counted, if it is."""
+        staying = sum(kin.rows.values())
+        return staying if self.key.staying else staying + sum(kin.ending.values())
 
     def by_row(self) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
         """Rows, perhaps repeated, and the number of pods for each."""
@@ -85,6 +92,7 @@ class Tally:
     def change(self, row: int, delta: int) -> None:
         """A counted pod came or went."""
         self.version += 1
+        self.total += delta
         for view in self.views:
             view.change(row, delta)
         if self.per_row is not None:

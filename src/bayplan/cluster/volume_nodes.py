@@ -9,14 +9,16 @@ Used by the storage tables and by VolumeBinding.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import ior
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.node_matching import matcher_mask
+from bayplan.cluster.node_matching import matcher_mask, requirement_mask
 from bayplan.errors import SelectorError
 from bayplan.model.selectors import (
     LabelSelector,
@@ -24,6 +26,7 @@ from bayplan.model.selectors import (
     NodeSelector,
     NodeTerm,
     Operator,
+    Requirement,
     compile_label_selector,
     compile_node_selector,
     requirement,
@@ -43,22 +46,43 @@ class VolumeNodes:
     """Terms over labels, one of which must match."""
 
     matcher: NodeMatcher
+    #: The label and its values, where nothing else is asked.
+    pinned: tuple[str, tuple[str, ...]] | None = None
 
-    @property
-    def pinned(self) -> tuple[str, tuple[str, ...]] | None:
-        """The label and its values, where nothing else is asked."""
-        terms = self.matcher.terms
-        if len(terms) != 1 or len(terms[0].labels) != 1:
-            return None
-        only = terms[0].labels[0]
-        return (only.key, only.values) if only.operator is Operator.IN else None
+    @classmethod
+    def of(cls, *terms: NodeTerm) -> VolumeNodes:
+        """Nodes that one of the terms matches."""
+        pinned = None
+        if len(terms) == 1 and len(terms[0].labels) == 1:
+            only = terms[0].labels[0]
+            if only.operator is Operator.IN:
+                pinned = only.key, only.values
+        return cls(NodeMatcher(terms), pinned)
 
     def mask(self, nodes: Nodes) -> Mask:
         """Which nodes they are."""
         return matcher_mask(nodes, self.matcher)
 
 
-_NOWHERE = VolumeNodes(NodeMatcher())
+_NOWHERE = VolumeNodes.of()
+
+
+def any_mask(nodes: Nodes, sets: Iterable[VolumeNodes]) -> Mask:
+    """Nodes that are in any of the sets."""
+    pinned: dict[str, list[str]] = {}
+    others: dict[VolumeNodes, None] = {}
+    for one in sets:
+        if one.pinned is None:
+            others[one] = None
+        else:
+            key, values = one.pinned
+            pinned.setdefault(key, []).extend(values)
+    masks = [one.mask(nodes) for one in others]
+    masks += [
+        requirement_mask(nodes, Requirement(key, Operator.IN, tuple(values)))
+        for key, values in pinned.items()
+    ]
+    return reduce(ior, masks, np.zeros(len(nodes), np.bool_))
 
 
 @lru_cache(_REMEMBERED)
@@ -76,7 +100,7 @@ def nodes_of(selector: NodeSelector | None) -> VolumeNodes | None:
         if not term.labels:
             return None
         terms.append(NodeTerm(term.labels))
-    return VolumeNodes(NodeMatcher(tuple(terms)))
+    return VolumeNodes.of(*terms)
 
 
 @lru_cache(_REMEMBERED)
@@ -95,7 +119,7 @@ def nodes_of_topologies(topologies: tuple[TopologySelectorTerm, ...]) -> VolumeN
             continue
         if asked:
             terms.append(NodeTerm(asked))
-    return VolumeNodes(NodeMatcher(tuple(terms)))
+    return VolumeNodes.of(*terms)
 
 
 def nodes_of_labels(selector: LabelSelector | None) -> VolumeNodes | None:
@@ -106,4 +130,4 @@ def nodes_of_labels(selector: LabelSelector | None) -> VolumeNodes | None:
         return _NOWHERE
     if compiled.nothing:
         return _NOWHERE
-    return None if compiled.empty else VolumeNodes(NodeMatcher((NodeTerm(compiled.requirements),)))
+    return None if compiled.empty else VolumeNodes.of(NodeTerm(compiled.requirements))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from bayplan.cycle import custom
 from bayplan.cycle.classes import Classes
 from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
 from bayplan.cycle.postfilter import make_room
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.cluster import Cluster
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cycle.evaluation import Evaluation
+    from bayplan.framework.algorithm import Algorithm
     from bayplan.framework.dice import Dice
     from bayplan.framework.preemption import DryRun
     from bayplan.framework.profile import Profile
@@ -38,11 +40,19 @@ class Desk:
     """What attempts of one profile work with: the cluster, the classes seen so far, the dice, the record."""
 
     def __init__(
-        self, cluster: Cluster, profile: Profile, dice: Dice, ring: Ring, handle: EngineHandle
+        self,
+        cluster: Cluster,
+        profile: Profile,
+        dice: Dice,
+        ring: Ring,
+        handle: EngineHandle,
+        algorithm: Algorithm | None = None,
     ) -> None:
         self.cluster = cluster
         self.profile = profile
         self.handle = handle
+        #: Decides in place of filters and scores, where the profile names one.
+        self.algorithm = algorithm
         self.view = cluster.view
         self.classes = Classes(profile, cluster.view)
         self.dice = dice
@@ -57,7 +67,10 @@ class Desk:
 def attempt(pod: PodInfo, desk: Desk) -> Outcome:
     """Find the best node for a pod, or say why there is none."""
     try:
-        decision = evaluate(pod, desk)
+        if desk.algorithm is None:
+            decision = evaluate(pod, desk)
+        else:
+            decision = custom.decide(pod, desk.algorithm, desk.profile, desk.view)
         desk.ring.add(decision)
         if decision.chosen >= 0:
             return Placed(pod, decision.node, decision, decision.evaluation.state)
@@ -114,6 +127,8 @@ def _nominated_row(decision: Decision, desk: Desk) -> int:
 def _unplaced(decision: Decision) -> Unplaced:
     picture = decision.picture()
     rejected_by = set(decision.evaluation.prefilter.plugins)
+    if picture.rejection is not None and picture.rejection.plugin:
+        rejected_by.add(picture.rejection.plugin)
     if picture.rejection is None:
         rejected_by.update(said.plugin for said, _ in picture.first_rejections() if said.plugin)
     return Unplaced(

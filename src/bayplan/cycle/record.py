@@ -69,6 +69,7 @@ class Decision:
         "pod",
         "position",
         "post_filter",
+        "rejection",
         "ties",
     )
 
@@ -88,6 +89,8 @@ class Decision:
         self.ties = 0
         self.draw = 0
         self.nominated: Nominated | None = None
+        #: Turned down whole, before any node: by PreFilter, or by a custom algorithm.
+        self.rejection = evaluation.prefilter.rejection
         #: What PostFilter had to say where it found nothing.
         self.post_filter = ""
 
@@ -108,7 +111,7 @@ class Picture:
         self.decision = decision
         evaluation = decision.evaluation
         self.names = evaluation.names
-        self.rejection = evaluation.prefilter.rejection
+        self.rejection = decision.rejection
         feasible, rank = evaluation.feasible, evaluation.rank
         self._verdicts: list[tuple[Verdict, NDArray[np.int16] | None]] = []
         self._scores: list[tuple[Score, Values, Values]] = []

@@ -135,7 +135,7 @@ def decode_as(cls: type[K], raw: Raw) -> K:
         try:
             check(obj)
         except DecodeError as error:
-            raise error.at("", describe(obj)) from None
+            raise (shapes.bad_quantity(obj) or error).at("", describe(obj)) from None
     return obj
 
 
@@ -184,7 +184,8 @@ def describe(obj: KubeObject) -> str:
 def _typed(cls: type[T], raw: Raw) -> T:
     """A document read as a struct; its quantities are not looked at."""
     try:
-        if isinstance(raw, Mapping):
+        # Asking whether something is a Mapping takes longer than asking whether it is text.
+        if not isinstance(raw, bytes | str) and isinstance(raw, Mapping):
             return msgspec.convert(raw, cls)
         decoder = _decoders.get(cls)
         if decoder is None:

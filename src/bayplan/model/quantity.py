@@ -142,7 +142,7 @@ def _rounded_up(whole: str, fraction: str, tens: int, twos: int) -> int:
     leading_zeros = 0 if whole else len(fraction) - len(fraction.lstrip("0"))
     length = (len(whole) or -leading_zeros) + tens
     if length > _HUGE:
-        return 10**_HUGE
+        return _power_of_ten(_HUGE)
     if length < -_MAX_DECIMALS:
         return 1
 

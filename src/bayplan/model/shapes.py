@@ -1,14 +1,13 @@
 """What a struct is made of, for the two things that msgspec does not do while it decodes.
 
-``without_nulls`` reads a null as Go does, and ``quantity_check`` finds the quantities of an object. Both go by the
+``without_nulls`` reads a null as Go does, and ``quantity_check`` looks at the quantities of an object. Both go by the
 types of the fields, so a new field or class needs nothing here. Read by ``decode``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -17,7 +16,7 @@ from msgspec import inspect
 from bayplan.errors import DecodeError
 from bayplan.model import quantity
 
-#: Raises ``QuantityError``, with the path to it, where a quantity of the value does not parse.
+#: Raises ``QuantityError`` where a quantity of the value does not parse.
 Check = Callable[[Any], object]
 
 _QUANTITY_PARTS: Final = {inspect.StrType, inspect.IntType, inspect.FloatType}
@@ -94,72 +93,90 @@ def _is_quantity(kind: inspect.Type) -> bool:
 
 @cache
 def quantity_check(cls: type[msgspec.Struct]) -> Check | None:
-    """What finds a quantity in an object of the class that does not parse; None if it has none."""
-    return _check(type_of(cls))
+    """What finds a quantity in an object of the class that does not parse; None if it has none.
+
+    The function is written out for the class: every pod passes through it, and going through the types each time, or
+    through functions in functions, would take longer than decoding the pod.
+    """
+    lines = list(_look_at("object", type_of(cls), 1))
+    if not lines:
+        return None
+    made: dict[str, Check] = {}
+    source = "\n".join(["def check(object):", *lines])
+    exec(
+        compile(source, f"<quantities of {cls.__name__}>", "exec"), {"value": quantity.value}, made
+    )
+    return made["check"]
 
 
-def _check(kind: inspect.Type) -> Check | None:
+def _look_at(name: str, kind: inspect.Type, depth: int) -> Iterator[str]:
+    """Lines that look at the quantities in the variable ``name``; none if its type has none."""
+    indent, inner = "    " * depth, f"v{depth}"
     if _is_quantity(kind):
-        return quantity.value
+        yield f"{indent}value({name})"
+        return
     match kind:
         case inspect.UnionType():
-            structs = [part for part in kind.types if isinstance(part, inspect.StructType)]
-            return _check(structs[0]) if structs else None
+            for part in kind.types:
+                yield from _look_at(name, part, depth)
         case inspect.StructType():
-            return _check_fields(kind)
+            for field in kind.fields:
+                # Absent and empty parts, which are most, are not looked into.
+                if lines := list(_look_at(inner, field.type, depth + 1)):
+                    yield f"{indent}{inner} = {name}.{field.name}"
+                    yield f"{indent}if {inner}:"
+                    yield from lines
         case inspect.VarTupleType():
-            return _check_items(_check(kind.item_type))
+            if lines := list(_look_at(inner, kind.item_type, depth + 1)):
+                yield f"{indent}for {inner} in {name}:"
+                yield from lines
         case inspect.DictType():
-            return _check_values(_check(kind.value_type))
+            if lines := list(_look_at(inner, kind.value_type, depth + 1)):
+                yield f"{indent}for {inner} in {name}.values():"
+                yield from lines
         case _:
-            return None
+            return
 
 
-def _check_fields(kind: inspect.StructType) -> Check | None:
-    checks = [
-        (attrgetter(field.name), check, field.encode_name)
-        for field in kind.fields
-        if (check := _check(field.type)) is not None
-    ]
-    if not checks:
+def bad_quantity(struct: msgspec.Struct) -> DecodeError | None:
+    """The first quantity of an object that does not parse, with the path to it."""
+    return _bad(struct, type_of(type(struct)))
+
+
+def _bad(tree: Any, kind: inspect.Type) -> DecodeError | None:
+    if tree is None:
         return None
-
-    def check_fields(struct: object) -> None:
-        for get, check, name in checks:
-            value = get(struct)
-            # Absent and empty parts, which are most, need no call.
-            if value:
-                try:
-                    check(value)
-                except DecodeError as error:
-                    raise error.at(name) from None
-
-    return check_fields
+    if _is_quantity(kind):
+        return _parse_error(tree)
+    for path, part, its_kind in _parts(tree, kind):
+        if error := _bad(part, its_kind):
+            return error.at(path) if path else error
+    return None
 
 
-def _check_items(check: Check | None) -> Check | None:
-    if check is None:
-        return None
+def _parts(tree: Any, kind: inspect.Type) -> Iterator[tuple[str, Any, inspect.Type]]:
+    """What a value is made of: the path to each part, the part and its type."""
+    match kind:
+        case inspect.UnionType():
+            for part in kind.types:
+                if isinstance(part, inspect.StructType):
+                    yield "", tree, part
+        case inspect.StructType():
+            for field in kind.fields:
+                yield field.encode_name, getattr(tree, field.name), field.type
+        case inspect.VarTupleType():
+            for index, item in enumerate(tree):
+                yield f"[{index}]", item, kind.item_type
+        case inspect.DictType():
+            for key, value in tree.items():
+                yield key, value, kind.value_type
+        case _:
+            return
 
-    def check_items(items: tuple[object, ...]) -> None:
-        for index, item in enumerate(items):
-            try:
-                check(item)
-            except DecodeError as error:
-                raise error.at(f"[{index}]") from None
 
-    return check_items
-
-
-def _check_values(check: Check | None) -> Check | None:
-    if check is None:
-        return None
-
-    def check_values(values: dict[str, object]) -> None:
-        for key, value in values.items():
-            try:
-                check(value)
-            except DecodeError as error:
-                raise error.at(key) from None
-
-    return check_values
+def _parse_error(value: quantity.Quantity) -> DecodeError | None:
+    try:
+        quantity.value(value)
+    except DecodeError as error:
+        return error
+    return None

@@ -101,12 +101,12 @@ def _list(value: Any, kind: Any, path: Path, report: Report) -> Any:
         report.broken(path, _mismatch(value, f"[]{_name(kind)}"))
         return msgspec.UNSET
     maker, item_kinds = typing.get_origin(kind) or kind, typing.get_args(kind)
-    maker = tuple if maker is Sequence else maker
     item_kind = item_kinds[0] if item_kinds else Any
     if maker is tuple and item_kinds and item_kinds[-1] is not Ellipsis:
         return _leaf(value, kind, path, report)  # of fixed length, each of its own type
     items = [_value(item, item_kind, (*path, index), report) for index, item in enumerate(value)]
-    return maker(_stand_in(item_kind) if item is msgspec.UNSET else item for item in items)
+    whole = (_stand_in(item_kind) if item is msgspec.UNSET else item for item in items)
+    return tuple(whole) if maker is Sequence else maker(whole)
 
 
 def _mapping(value: Any, kind: Any, path: Path, report: Report) -> Any:
@@ -134,7 +134,7 @@ def _leaf(value: Any, kind: Any, path: Path, report: Report) -> Any:
         value = int(value)  # 1e3, or 5.0 from a JSON writer that has only floats
     if not problem:
         try:
-            return msgspec.convert(value, kind)
+            return msgspec.convert(value, kind, str_keys=True)
         except msgspec.ValidationError as error:
             problem = _wording(value, kind, bare, str(error))
     report.broken(path, problem)

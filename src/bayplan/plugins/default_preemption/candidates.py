@@ -125,16 +125,19 @@ class Candidates:
 
     def add(self, trial: Trial) -> None:
         """Take over what was found, up to where the search would have ended node by node."""
+        wanted = self._wanted
         fits = trial.index == 0
         violating = fits & (trial.price[0] > 0)
         harmless = fits & ~violating
-        so_far = self._harmless + np.cumsum(harmless), self._violating + np.cumsum(violating)
-        over = (so_far[0] > 0) & (so_far[0] + so_far[1] >= self._wanted > 0)
-        last = int(np.argmax(over)) if over.any() else len(over) - 1
+        # As they would have been counted node by node.
+        harmless_count = self._harmless + np.cumsum(harmless)
+        violating_count = self._violating + np.cumsum(violating)
+        ends = (harmless_count > 0) & (harmless_count + violating_count >= wanted)
+        last = int(np.argmax(ends)) if wanted and ends.any() else len(ends) - 1
         # Kubernetes has room for only so many of each kind.
-        kept = (harmless & (so_far[0] <= self._wanted)) | (violating & (so_far[1] <= self._wanted))
+        kept = harmless & (harmless_count <= wanted) | violating & (violating_count <= wanted)
         self._kept.append((trial, np.flatnonzero(kept[: last + 1])))
-        self._harmless, self._violating = int(so_far[0][last]), int(so_far[1][last])
+        self._harmless, self._violating = int(harmless_count[last]), int(violating_count[last])
         said, counts = np.unique(trial.index[: last + 1], return_counts=True)
         for number, count in zip(said.tolist(), counts.tolist(), strict=True):
             if number:

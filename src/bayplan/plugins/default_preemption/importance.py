@@ -5,6 +5,7 @@ Read by ``search``. Everything is done for the pods of many nodes at once.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,10 +35,14 @@ def by_importance(table: PodTable, lower: LowerPods) -> Positions:
     reverse order: upstream reads the clock at each comparison, so the one looked at first always seems the older.
     """
     started = start_times(table, lower.pods)
+    # One number for the node and the priority: a sort by fewer keys takes less.
+    importance = (lower.owner << 32) - table.priority.data[lower.pods]
+    young = np.isinf(started)
+    if not young.any():
+        return np.lexsort((started, importance))
     arrival = np.arange(len(lower.pods))
-    arrival[np.isinf(started)] *= -1
-    importance = -table.priority.data[lower.pods].astype(np.int64)
-    return np.lexsort((arrival, started, importance, lower.owner))
+    arrival[young] *= -1
+    return np.lexsort((arrival, started, importance))
 
 
 def protected(cluster: Cluster, lower: LowerPods, order: Positions) -> Mask:
@@ -46,36 +51,47 @@ def protected(cluster: Cluster, lower: LowerPods, order: Positions) -> Mask:
     By position. A budget counts every pod that it covers, whether or not another budget protects the pod already.
     """
     violating = np.zeros(len(lower.pods), np.bool_)
-    for budget, covered in _covered(cluster, lower).items():
-        in_order = covered[order]
-        seen = np.cumsum(in_order)
-        # What the pods of earlier nodes have added does not count.
-        before_node = np.concatenate(([0], seen))[lower.starts]
-        rank: Positions = seen - before_node[lower.owner[order]]
-        violating[order] |= in_order & (rank > budget.allowed)
+    if not len(cluster.budgets) or not len(order):
+        return violating
+    budgets, turn, number = _covered(cluster, lower.pods[order])
+    # How many of the node's pods that the budget counts come before this one.
+    group = number * len(lower.rows) + lower.owner[order[turn]]
+    together = np.argsort(group, kind="stable")
+    group = group[together]
+    first = np.flatnonzero(np.diff(group, prepend=-1))
+    sizes = np.diff(first, append=len(group))
+    before = np.arange(len(group)) - np.repeat(first, sizes)
+    allowed = np.fromiter((budget.allowed for budget in budgets), np.int64, len(budgets))
+    over = before >= allowed[number[together]]
+    violating[order[turn[together[over]]]] = True
     return violating
 
 
-def _covered(cluster: Cluster, lower: LowerPods) -> dict[Budget, Mask]:
-    """Each budget that covers any of the pods, and which of them it counts."""
-    budgets, table = cluster.budgets, cluster.pods
-    covered: dict[Budget, Mask] = {}
-    if not len(budgets):
-        return covered
-    _, first, kind = np.unique(
-        table.kin_id.data[lower.pods], return_index=True, return_inverse=True
-    )
-    of_kind: dict[Budget, Mask] = {}
-    for number, pod in enumerate(lower.pods[first].tolist()):
+def _covered(cluster: Cluster, pods: Positions) -> tuple[list[Budget], Positions, Positions]:
+    """The budgets in question, and as two columns which pod (by position in ``pods``) is counted by which of them."""
+    table = cluster.pods
+    numbers: dict[Budget, int] = {}
+    counters: list[list[int]] = []
+    _, sample, kind = np.unique(table.kin_id.data[pods], return_index=True, return_inverse=True)
+    for pod in pods[sample].tolist():
         kin = table.kins[pod]
         assert kin is not None
-        for budget in budgets.covering(kin.namespace, kin.labels):
-            of_kind.setdefault(budget, np.zeros(len(first), np.bool_))[number] = True
-    for budget, kinds in of_kind.items():
-        counted = covered[budget] = kinds[kind]
-        if budget.disrupted:
-            for position in np.flatnonzero(counted).tolist():
-                # Its eviction has been granted before and is subtracted from the budget already.
-                if table.names[int(lower.pods[position])] in budget.disrupted:
-                    counted[position] = False
-    return covered
+        covering = cluster.budgets.covering(kin.namespace, kin.labels)
+        counters.append([numbers.setdefault(budget, len(numbers)) for budget in covering])
+    budgets = list(numbers)
+    sizes = np.fromiter(map(len, counters), np.intp, len(counters))
+    starts = np.cumsum(sizes) - sizes
+    flat = np.fromiter(chain.from_iterable(counters), np.intp, int(sizes.sum()))
+    # Each pod once for every budget that counts pods of its kin.
+    often = sizes[kind]
+    turn = np.repeat(np.arange(len(pods)), often)
+    nth = np.arange(len(turn)) - np.repeat(np.cumsum(often) - often, often)
+    number = flat[starts[kind[turn]] + nth]
+    if any(budget.disrupted for budget in budgets):
+        # An eviction that was granted before is subtracted from the budget already.
+        counted = [
+            table.names[pod] not in budgets[budget].disrupted
+            for pod, budget in zip(pods[turn].tolist(), number.tolist(), strict=True)
+        ]
+        turn, number = turn[counted], number[counted]
+    return budgets, turn, number

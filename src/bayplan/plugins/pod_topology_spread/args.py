@@ -58,9 +58,15 @@ def complaints(args: PodTopologySpreadArgs) -> Iterator[tuple[str, str]]:
     constraints = args.default_constraints or ()
     kind = args.defaulting_type
     if kind not in {SYSTEM, LIST}:
-        yield "defaultingType", f'Unsupported value: {quote(kind)}: supported values: "List", "System"'
+        yield (
+            "defaultingType",
+            f'Unsupported value: {quote(kind)}: supported values: "System", "List"',
+        )
     elif kind == SYSTEM and constraints:
-        yield "defaultingType", f"Invalid value: {quote(kind)}: when .defaultConstraints are not empty"
+        yield (
+            "defaultingType",
+            f"Invalid value: {quote(kind)}: when .defaultConstraints are not empty",
+        )
     for i, constraint in enumerate(constraints):
         path = f"defaultConstraints[{i}]"
         if constraint.max_skew <= 0:

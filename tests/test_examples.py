@@ -1,0 +1,53 @@
+"""The examples work, and are as short as they claim."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from bayplan.cycle.attempt import attempt
+from bayplan.cycle.outcome import Placed
+from bayplan.testing import decide, make_cluster, make_desk, make_node, make_pod
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def _load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / "plugins" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+LowCpuScheduler = _load("low_cpu").LowCpuScheduler
+
+
+def test_low_cpu_scheduler() -> None:
+    cluster = make_cluster(make_node("busy").usage(cpu=0.9), make_node("idle").usage(cpu=0.25))
+    answer = decide(make_pod("web"), cluster, LowCpuScheduler)
+    assert answer.node == "idle"
+    assert answer.why_not("busy") == "cpu usage too high"
+    assert answer.score("idle", "LowCpuScheduler") == 75
+
+
+def test_low_cpu_scheduler_takes_its_threshold_from_the_configuration() -> None:
+    cluster = make_cluster(make_node("a").usage(cpu=0.9))
+    args = {"LowCpuScheduler": {"threshold": 0.95}}
+    assert decide(make_pod("web"), cluster, LowCpuScheduler, args=args).node == "a"
+
+
+def test_low_cpu_scheduler_is_at_most_fifteen_lines() -> None:
+    lines = (EXAMPLES / "plugins" / "low_cpu.py").read_text().splitlines()
+    assert len([line for line in lines if line.strip()]) <= 15
+
+
+def test_first_fit_is_a_whole_scheduler() -> None:
+    cluster = make_cluster(make_node("b"), make_node("a"), make_pod("r").requests(cpu="3").on("a"))
+    desk = make_desk(cluster)
+    desk.algorithm = _load("first_fit").FirstFit()
+    outcome = attempt(cluster.info(make_pod("web").requests(cpu="2").build()), desk)
+    assert isinstance(outcome, Placed)
+    assert outcome.node == "b"
