@@ -107,7 +107,9 @@ def _calibration() -> dict[str, Any]:
     return _line("calibration", 5000, 1000, 0, times)
 
 
-def _line(name: str, nodes: int, pod_count: int, classes: int, times: list[float]) -> dict[str, Any]:
+def _line(
+    name: str, nodes: int, pod_count: int, classes: int, times: list[float]
+) -> dict[str, Any]:
     microseconds = np.array(times) * 1e6
     return {
         "row": name,

@@ -28,9 +28,21 @@ from tests.conformance.compare import differences
 
 DATA = Path(__file__).parent / "data"
 SUITES = (
-    "resources taints nodeaffinity spread defaultspread interpod ports images volumes disks resize "
-    "preemption preemption2 mixed"
-).split()
+    "resources",
+    "taints",
+    "nodeaffinity",
+    "spread",
+    "defaultspread",
+    "interpod",
+    "ports",
+    "images",
+    "volumes",
+    "disks",
+    "resize",
+    "preemption",
+    "preemption2",
+    "mixed",
+)
 
 
 @cache

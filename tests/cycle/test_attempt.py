@@ -62,7 +62,9 @@ def test_the_nominated_node_is_taken_though_another_is_better() -> None:
     cluster = make_cluster(
         make_node("promised"), make_node("free"), make_pod("r").requests(cpu="3").on("promised")
     )
-    assert decide(make_pod("web").requests(cpu="1").nominated("promised"), cluster).node == "promised"
+    assert (
+        decide(make_pod("web").requests(cpu="1").nominated("promised"), cluster).node == "promised"
+    )
 
 
 def test_room_promised_to_a_pod_of_equal_priority_is_left_to_it() -> None:
@@ -75,8 +77,6 @@ def test_room_promised_to_a_pod_of_equal_priority_is_left_to_it() -> None:
 
 
 # --- bad plugins -------------------------------------------------------------------------------------------------------
-
-
 
 
 def _filter_giving(answer: Callable[[int], Any]) -> type[Plugin]:
@@ -116,17 +116,31 @@ def _raise() -> float:
 @pytest.mark.parametrize(
     ("plugin", "said"),
     [
-        pytest.param(_filter_giving(lambda n: np.ones(n + 1, bool)), "wants a mask of 2 bools", id="mask too long"),
-        pytest.param(_filter_giving(lambda n: np.ones(n)), "wants a mask of 2 bools", id="mask of floats"),
+        pytest.param(
+            _filter_giving(lambda n: np.ones(n + 1, bool)),
+            "wants a mask of 2 bools",
+            id="mask too long",
+        ),
+        pytest.param(
+            _filter_giving(lambda n: np.ones(n)), "wants a mask of 2 bools", id="mask of floats"
+        ),
         pytest.param(_filter_giving(lambda n: "yes"), "wants a mask of 2 bools", id="not a mask"),
-        pytest.param(_score_giving(lambda n: np.ones(n - 1)), "wants 2 scores", id="scores too short"),
-        pytest.param(_score_giving(lambda n: np.full(n, np.nan)), "not a finite number", id="column NaN"),
-        pytest.param(_score_giving(lambda n: np.full(n, 101)), "invalid score 101", id="column above 100"),
+        pytest.param(
+            _score_giving(lambda n: np.ones(n - 1)), "wants 2 scores", id="scores too short"
+        ),
+        pytest.param(
+            _score_giving(lambda n: np.full(n, np.nan)), "not a finite number", id="column NaN"
+        ),
+        pytest.param(
+            _score_giving(lambda n: np.full(n, 101)), "invalid score 101", id="column above 100"
+        ),
         pytest.param(_node_score_giving(math.nan), "nan is not a finite number", id="NaN"),
         pytest.param(_node_score_giving(math.inf), "inf is not a finite number", id="infinity"),
         pytest.param(_node_score_giving(-3), "invalid score -3", id="below 0"),
         pytest.param(_node_score_giving("high"), "'high' is not a finite number", id="text"),
-        pytest.param(_node_score_giving(_raise), "ZeroDivisionError: division by zero", id="raises"),
+        pytest.param(
+            _node_score_giving(_raise), "ZeroDivisionError: division by zero", id="raises"
+        ),
     ],
 )
 def test_a_bad_plugin_fails_its_pod_and_is_named(plugin: type[Plugin], said: str) -> None:

@@ -166,8 +166,9 @@ def matches(term: Term, labels: dict[str, str], name: str) -> bool:
                 "Near": False,
             }[one["operator"]]
         )
-    for one in term.get("matchFields", []):
-        holds.append((name in one["values"]) is (one["operator"] == "In"))
+    holds += [
+        (name in one["values"]) is (one["operator"] == "In") for one in term.get("matchFields", [])
+    ]
     return bool(holds) and all(holds)
 
 

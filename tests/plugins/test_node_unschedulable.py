@@ -39,9 +39,7 @@ INTOLERANT = [
 def test_who_tolerates_the_taint_tolerates_the_cordon(pod: PodBuilder) -> None:
     cluster = Cluster()
     cluster.put(node("a", cordoned=True).build())
-    answer = NodeUnschedulable().filter(
-        cluster.info(pod.build()), cluster.view.nodes, CycleState()
-    )
+    answer = NodeUnschedulable().filter(cluster.info(pod.build()), cluster.view.nodes, CycleState())
     assert answer is None
 
 
@@ -49,9 +47,7 @@ def test_who_tolerates_the_taint_tolerates_the_cordon(pod: PodBuilder) -> None:
 def test_others_do_not_fit(pod: PodBuilder) -> None:
     cluster = Cluster()
     cluster.put(node("a", cordoned=True).build())
-    answer = NodeUnschedulable().filter(
-        cluster.info(pod.build()), cluster.view.nodes, CycleState()
-    )
+    answer = NodeUnschedulable().filter(cluster.info(pod.build()), cluster.view.nodes, CycleState())
     assert answer is not None
     assert answer.tolist() == [False]
 

@@ -65,9 +65,7 @@ def values(answer: Any, n: int, default: Any) -> list[Any]:
     st.lists(st.lists(TAINTS, max_size=3), min_size=1, max_size=6),
     st.lists(TOLERATIONS, max_size=3),
 )
-def test_like_a_taint_at_a_time(
-    taints: list[list[Taint]], tolerations: list[Toleration]
-) -> None:
+def test_like_a_taint_at_a_time(taints: list[list[Taint]], tolerations: list[Toleration]) -> None:
     cluster, plugin, state = Cluster(), TaintToleration(), CycleState()
     pod = cluster.info(pod_with(tolerations).build())
     for i, of_node in enumerate(taints):

@@ -67,7 +67,9 @@ CLASSES: tuple[Callable[[str], PodBuilder], ...] = (
         .spread(1, HOST, {"app": "a"}, hard=False)
         .image("registry/app:1")
     ),
-    lambda name: make_pod(name).label("app", "c").affinity({"app": "a"}, ZONE).tolerate("dedicated", "b"),
+    lambda name: (
+        make_pod(name).label("app", "c").affinity({"app": "a"}, ZONE).tolerate("dedicated", "b")
+    ),
     lambda name: make_pod(name).node_selector(disk="hdd").requests(memory="4Gi"),
 )
 
@@ -110,7 +112,7 @@ def _same(kept: Evaluation, fresh: Evaluation, pod: PodInfo) -> None:
 
 def _lines(evaluation: Evaluation, pod: PodInfo) -> list[NodeLine]:
     decision = Decision(pod, evaluation, {})
-    decision.feasible_count = 2
+    decision.fits = True
     return Picture(decision).lines()
 
 

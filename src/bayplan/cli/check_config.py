@@ -19,6 +19,7 @@ from bayplan.framework.config import Configuration, ProfileConfig, load_config
 from bayplan.framework.config.durations import format_duration
 
 if TYPE_CHECKING:
+    from bayplan.framework.config.types import Extender
     from bayplan.framework.registry import Registry
 
 
@@ -91,10 +92,18 @@ def _summary(configuration: Configuration) -> dict[str, Any]:
         "source": configuration.source,
         "apiVersion": configuration.api_version,
         "profiles": [_profile(profile) for profile in configuration.profiles],
-        "extenders": list(configuration.extenders),
+        "extenders": [_extender(extender) for extender in configuration.extenders],
         "bayplan": configuration.own,
         "warnings": configuration.warnings,
     }
+
+
+def _extender(extender: Extender) -> Extender:
+    """Without the private key: what is printed ends up in tickets."""
+    if extender.tls_config is None or not extender.tls_config.key_data:
+        return extender
+    tls = msgspec.structs.replace(extender.tls_config, key_data=b"(hidden)")
+    return msgspec.structs.replace(extender, tls_config=tls)
 
 
 def _profile(profile: ProfileConfig) -> dict[str, Any]:
@@ -129,12 +138,12 @@ def _print_table(configuration: Configuration) -> None:
 
     console = Console()
     for profile in configuration.profiles:
-        percentage = profile.percentage_of_nodes_to_score
-        title = f"profile {escape(profile.scheduler_name)}"
-        if profile.algorithm:
-            title += f", decided by {escape(profile.algorithm)}"
-        table = Table(title=title, title_justify="left", caption_justify="left")
-        table.caption = f"percentageOfNodesToScore: {percentage or '0 (adaptive)'}"
+        decider = f", decided by {profile.algorithm}" if profile.algorithm else ""
+        percentage = profile.percentage_of_nodes_to_score or "adaptive"
+        click.echo(
+            f"profile {profile.scheduler_name}{decider} (percentageOfNodesToScore: {percentage})"
+        )
+        table = Table()
         for name in ("point", "order", "plugin", "weight"):
             table.add_column(name, justify="right" if name in {"order", "weight"} else "left")
         for point, refs in profile.plugins.items():

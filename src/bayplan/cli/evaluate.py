@@ -6,7 +6,7 @@ import gzip
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import click
 import msgspec
@@ -18,7 +18,9 @@ from bayplan.sim.cases import verdict_of
 
 
 @click.command()
-@click.argument("cases", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
+@click.argument(
+    "cases", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+)
 @click.option("--table", is_flag=True, help="Print a table for people instead of JSON lines.")
 def evaluate(cases: Path, *, table: bool) -> None:
     """Print a verdict for each case in CASES (JSON lines, also gzipped; - for stdin).
@@ -38,14 +40,16 @@ def evaluate(cases: Path, *, table: bool) -> None:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    if str(path) == "-":
-        stream: IO[bytes] = sys.stdin.buffer
-    else:
-        stream = gzip.open(path) if path.suffix == ".gz" else path.open("rb")  # type: ignore[assignment]
-    with stream:
+    with _open(path) as stream:
         for line in stream:
             if line.strip():
                 yield line
+
+
+def _open(path: Path) -> IO[bytes]:
+    if str(path) == "-":
+        return sys.stdin.buffer
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
 def _verdict(line: bytes, number: int, registry: Registry) -> dict[str, Any]:

@@ -82,13 +82,13 @@ def _usage(cluster: Cluster) -> list[str]:
                 wrong.append(
                     f"node {name}: requested {resource} is {kept}, counted {sums[resource]}"
                 )
-        for kept, counted, what in (
+        for column, counted, what in (
             (nodes.nonzero_cpu, sum(p.nonzero_cpu for p in placed), "nonzero cpu"),
             (nodes.nonzero_memory, sum(p.nonzero_memory for p in placed), "nonzero memory"),
             (nodes.pod_count, len(placed), "pod count"),
         ):
-            if int(kept.data[row]) != min(counted, top):
-                wrong.append(f"node {name}: {what} is {kept.data[row]}, counted {counted}")
+            if int(column.data[row]) != min(counted, top):
+                wrong.append(f"node {name}: {what} is {column.data[row]}, counted {counted}")
         if nodes.records[row] is None and np.any(
             [column.data[row] for column in nodes.allocatable]
         ):

@@ -199,15 +199,11 @@ class Cluster:
         row = self.pods.row_of.get(pod.key)
         if self._is_stale(pod, row):
             return
-        if row is not None and (
-            pod.finished or not pod.node_name or self.pods.uids[row] != pod.uid
-        ):
-            if not pod.node_name and not pod.finished and self.pods.is_assumed(row):
-                # An update of a pod that we are binding: the room stays taken.
-                if self.pods.uids[row] == pod.uid:
-                    return
+        if row is not None and self._ends(row, pod):
             self._displace(row)
             row = None
+        elif row is not None and not pod.node_name:
+            return  # news of a pod that we are binding: its room stays taken
         if pod.finished:
             self.nominations.remove(pod.key)
         elif not pod.node_name:
@@ -221,6 +217,12 @@ class Cluster:
         else:
             self._update(row, pod)
 
+    def _ends(self, row: int, pod: PodInfo) -> bool:
+        """Whether the pod that holds a row holds it no longer, going by the latest news of its name."""
+        if pod.finished or self.pods.uids[row] != pod.uid:
+            return True
+        return not pod.node_name and not self.pods.is_assumed(row)
+
     def _is_stale(self, pod: PodInfo, row: int | None) -> bool:
         """Whether an event tells of a state that a later one has overtaken."""
         if self._gone.holds(pod.key, pod.uid):
@@ -228,9 +230,11 @@ class Cluster:
         if row is None or self.pods.uids[row] != pod.uid or self.pods.is_assumed(row):
             return False
         known = self.pods.versions[row]
-        return known.isdigit() and pod.resource_version.isdigit() and int(
-            pod.resource_version
-        ) < int(known)
+        return (
+            known.isdigit()
+            and pod.resource_version.isdigit()
+            and int(pod.resource_version) < int(known)
+        )
 
     def remove_pod(self, namespace: str, name: str, uid: str = "") -> None:
         """A pod was deleted."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayplan.cluster.columns import Column, Rows
 from bayplan.cluster.intern import UNKNOWN, Interner
+from bayplan.model.selectors import parse_int64
 
 
 class LabelColumns:
@@ -23,6 +24,8 @@ class LabelColumns:
         self._columns: dict[str, Column[np.int32]] = {}
         #: Label values by key: a topology domain is a value id of its key.
         self._values: dict[str, Interner[str]] = {}
+        #: By key and value id: the value as a number, and whether it is one.
+        self._integers: dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]] = {}
 
     def column(self, key: str) -> NDArray[np.int32]:
         """The value id of ``key`` on each row, -1 where the node has no such label."""
@@ -44,6 +47,20 @@ class LabelColumns:
         """All values of ``key`` ever seen, by id."""
         self.column(key)
         return self._values[key].values
+
+    def integers(self, key: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """All values of ``key`` as numbers, by id, and which of them are numbers; one entry more, for no value."""
+        values = self.values(key)
+        numbers, valid = self._integers.get(key, (np.zeros(1, np.int64), np.zeros(1, np.bool_)))
+        known = len(valid) - 1
+        if known < len(values):
+            new = [parse_int64(value) for value in values[known:]]
+            more = [0 if number is None else number for number in new]
+            numbers = np.concatenate([numbers[:known], np.array([*more, 0], np.int64)])
+            is_number = [number is not None for number in new]
+            valid = np.concatenate([valid[:known], np.array([*is_number, False], np.bool_)])
+            self._integers[key] = numbers, valid
+        return numbers, valid
 
     def keys(self) -> list[str]:
         """The keys that have a column."""

@@ -23,14 +23,20 @@ class Namespaces:
 
     def __init__(self) -> None:
         self._labels: dict[str, Mapping[str, str]] = {}
+        #: Changes whenever an answer might.
+        self.version = 0
 
     def put(self, namespace: Namespace) -> None:
         """Add a namespace or bring it up to date."""
-        self._labels[namespace.metadata.name] = namespace.metadata.labels
+        name, labels = namespace.metadata.name, namespace.metadata.labels
+        if self._labels.get(name) != labels:
+            self._labels[name] = labels
+            self.version += 1
 
     def remove(self, namespace: Namespace) -> None:
         """Forget a namespace."""
-        self._labels.pop(namespace.metadata.name, None)
+        if self._labels.pop(namespace.metadata.name, None) is not None:
+            self.version += 1
 
     def labels(self, name: str) -> Mapping[str, str]:
         """A namespace's labels; none where it has no object."""

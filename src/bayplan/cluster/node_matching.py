@@ -23,6 +23,7 @@ from bayplan.model.selectors import (
     Operator,
     Requirement,
     compile_node_selector,
+    parse_int64,
     selector_from_map,
 )
 
@@ -98,7 +99,7 @@ def requirement_mask(nodes: Nodes, requirement: Requirement) -> Mask:
             mask = _one_of(nodes, requirement, column)
             np.logical_not(mask, out=mask)
         case _:
-            mask = _looked_up(nodes, requirement, column)
+            mask = _compared(nodes, requirement, column)
     return mask
 
 
@@ -120,17 +121,14 @@ def _one_of(nodes: Nodes, requirement: Requirement, column: NDArray[np.int32]) -
     return mask
 
 
-def _looked_up(nodes: Nodes, requirement: Requirement, column: NDArray[np.int32]) -> Mask:
-    """By asking the requirement for each value: for Gt and Lt."""
-    values = nodes.cluster.nodes.labels.values(requirement.key)
-    accepts = requirement.matches_value
-    if len(column) < len(values):
-        return np.array(
-            [accepts(values[number] if number >= 0 else None) for number in column.tolist()],
-            np.bool_,
-        )
-    # The last entry is for -1, the absent label.
-    return np.array([*map(accepts, values), accepts(None)], np.bool_).take(column)
+def _compared(nodes: Nodes, requirement: Requirement, column: NDArray[np.int32]) -> Mask:
+    """Gt and Lt: no for a label that is absent or no number."""
+    numbers, valid = nodes.cluster.nodes.labels.integers(requirement.key)
+    bound = parse_int64(requirement.values[0])
+    if bound is None:
+        return np.zeros(len(column), np.bool_)
+    beyond = numbers > bound if requirement.operator is Operator.GT else numbers < bound
+    return (beyond & valid).take(column)
 
 
 def _name_mask(nodes: Nodes, requirement: NameRequirement) -> Mask:

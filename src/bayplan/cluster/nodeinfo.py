@@ -6,6 +6,7 @@ which later changes make it ask again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -57,15 +58,10 @@ class Usage:
         self._node = node
 
     def __getattr__(self, metric: str) -> float:
-        return self[metric]
+        return self._node.measured(metric)
 
     def __getitem__(self, metric: str) -> float:
-        node = self._node
-        node._reads |= Reads.DATA
-        value = float(node._nodes.data(metric)[node._i])
-        if value != value:  # NaN: nobody has said
-            raise DataMissing(f"node {node.name}: no data for {metric!r}")
-        return value
+        return self._node.measured(metric)
 
     # What providers usually supply; any other metric reads the same way.
     cpu: float
@@ -194,6 +190,14 @@ class NodeInfo:
     def usage(self) -> Usage:
         """Measured usage: ``node.usage.cpu`` is a share of capacity between 0 and 1."""
         return Usage(self)
+
+    def measured(self, metric: str) -> float:
+        """One measured value; DataMissing where nobody has said."""
+        self._reads |= Reads.DATA
+        value = float(self._nodes.data(metric)[self._i])
+        if math.isnan(value):
+            raise DataMissing(f"node {self.name}: no data for {metric!r}")
+        return value
 
     def __repr__(self) -> str:
         return f"NodeInfo({self.name})"

@@ -20,6 +20,7 @@ from bayplan.cluster.images import ImageIndex
 from bayplan.cluster.intern import Interner
 from bayplan.cluster.journal import Journal
 from bayplan.cluster.labels import LabelColumns
+from bayplan.cluster.offers import Offers
 from bayplan.model import quantity
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class NodeTable:
         #: By row; the name also of rows without a Node object.
         self.names: list[str] = []
         self._row_names: tuple[str, ...] | None = None
-        self.alive = rows.column(np.bool_, False)
+        self.alive = rows.column(np.bool_)
         self.alive_count = 0
         self.resources = Interner[str]()
         self.allocatable: list[Column[np.int64]] = []
@@ -85,7 +86,7 @@ class NodeTable:
         self.nonzero_memory = rows.column(np.int64)
         self.max_pods = rows.column(np.int64)
         self.pod_count = rows.column(np.int64)
-        self.unschedulable = rows.column(np.bool_, False)
+        self.unschedulable = rows.column(np.bool_)
         #: Id of the node's set of taints.
         self.taint_set = rows.column(np.int32, 0)
         self.taint_sets: Interner[tuple[Taint, ...]] = Interner()
@@ -93,6 +94,8 @@ class NodeTable:
         self.labels = LabelColumns(rows)
         self.images = ImageIndex()
         self.data = DataColumns(rows)
+        #: What nodes offer, as floats.
+        self.offers = Offers(self)
 
     def resource_id(self, name: str) -> int:
         """The id of a resource; a new one gets its columns."""
@@ -164,6 +167,8 @@ class NodeTable:
             if self.allocatable[number].data[row] != amount:
                 self.allocatable[number].data[row] = amount
                 changed = Reads.ALLOCATABLE
+        if changed:
+            self.offers.version += 1
         return changed
 
     def remove(self, name: str) -> int | None:

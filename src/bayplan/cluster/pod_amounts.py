@@ -1,4 +1,4 @@
-"""What placed pods take, as columns: for sums over many pods at once.
+"""What placed pods take, as columns: for what-ifs over many pods at once.
 
 Filled when somebody asks and kept as long as the pod keeps its row: placing a pod costs nothing here. Part of the pod
 table; read by what-ifs that move many pods (``cluster.thinned``).
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 
 class PodAmounts:
-    """One column per resource that any pod looked at takes."""
+    """One column per resource that any pod looked at takes, and whether it holds ports."""
 
     def __init__(self, rows: Rows, shapes: list[Shape | None]) -> None:
         self._rows = rows
         self._shapes = shapes
         #: False where a row has not been looked at; freeing a row resets it.
         self._known = rows.column(np.bool_)
+        #: Whether the pod holds host ports.
+        self.ports = rows.column(np.bool_)
         self.nonzero_cpu = rows.column(np.int64)
         self.nonzero_memory = rows.column(np.int64)
         #: By the node table's id of the resource.
@@ -44,6 +46,7 @@ class PodAmounts:
             alike[shape].append(row)
         for shape, rows in alike.items():
             placed = shape.placed
+            self.ports.data[rows] = bool(shape.host_ports)
             self.nonzero_cpu.data[rows] = placed.nonzero_cpu
             self.nonzero_memory.data[rows] = placed.nonzero_memory
             for name, amount in placed.requests.items():

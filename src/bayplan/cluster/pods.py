@@ -107,6 +107,12 @@ class PodTable:
         """The pods of a node; the caller does not change the list."""
         return self._on_node[node_row] if node_row < len(self._on_node) else []
 
+    def on_nodes(self, node_rows: list[int]) -> list[list[int]]:
+        """The same for many nodes; a loop of its own, because a call per node takes longer than the rest."""
+        on_node = self._on_node
+        known = len(on_node)
+        return [on_node[row] if row < known else [] for row in node_rows]
+
     def is_assumed(self, row: int) -> bool:
         """Whether the pod awaits confirmation."""
         return bool(self.flags.data[row] & ASSUMED)

@@ -12,7 +12,7 @@ from bayplan.model.selectors import NOTHING, Selector, compile_label_selector
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import Shape
-    from bayplan.model.pod import PodAffinityTerm
+    from bayplan.model.pod import Affinity, PodAffinityTerm
 
 
 class Term:
@@ -83,16 +83,27 @@ def compile_terms(shape: Shape, namespace: str) -> Terms:
     key = (compile_terms, namespace)
     known: Terms | None = shape.memo.get(key)
     if known is None:
-        near, far = affinity.pod_affinity, affinity.pod_anti_affinity
-        known = shape.memo[key] = Terms(
-            tuple(_compile(term, namespace) for term in near.required),
-            tuple(_compile(term, namespace) for term in far.required),
-            (
-                *(_compile(w.pod_affinity_term, namespace, w.weight) for w in near.preferred),
-                *(_compile(w.pod_affinity_term, namespace, -w.weight) for w in far.preferred),
-            ),
-        )
+        known = shape.memo[key] = compile_affinity(affinity, namespace)
     return known
+
+
+def compile_affinity(affinity: Affinity | None, namespace: str) -> Terms:
+    """The terms of a pod in ``namespace`` with this affinity.
+
+    Raises:
+        SelectorError: where one of them cannot be read.
+    """
+    if affinity is None:
+        return NO_TERMS
+    near, far = affinity.pod_affinity, affinity.pod_anti_affinity
+    return Terms(
+        tuple(_compile(term, namespace) for term in near.required),
+        tuple(_compile(term, namespace) for term in far.required),
+        (
+            *(_compile(w.pod_affinity_term, namespace, w.weight) for w in near.preferred),
+            *(_compile(w.pod_affinity_term, namespace, -w.weight) for w in far.preferred),
+        ),
+    )
 
 
 def _compile(term: PodAffinityTerm, namespace: str, weight: int = 0) -> PlacedTerm:

@@ -43,7 +43,7 @@ class LowerPods:
     def __init__(self, cluster: Cluster, rows: Rows, below: int) -> None:
         self.rows = rows
         table = cluster.pods
-        on_node = [table.on_node(row) for row in rows.tolist()]
+        on_node = table.on_nodes(rows.tolist())
         sizes = np.fromiter(map(len, on_node), np.intp, len(on_node))
         everybody = np.fromiter(chain.from_iterable(on_node), np.intp, int(sizes.sum()))
         owner = np.repeat(np.arange(len(rows), dtype=np.intp), sizes)
@@ -60,7 +60,7 @@ class LowerPods:
 class ThinnedNodes(Nodes):
     """Nodes without their pods of lower priority. What it shows of ``too_big`` rows is wrong."""
 
-    __slots__ = ("_amounts", "_live", "_pod_count", "absent", "lower")
+    __slots__ = ("_amounts", "_live", "_pod_count", "_ports", "absent", "lower")
 
     def __init__(self, cluster: Cluster, lower: LowerPods) -> None:
         super().__init__(cluster, lower.rows)
@@ -69,9 +69,11 @@ class ThinnedNodes(Nodes):
         self.absent: NDArray[np.bool_] = np.ones(len(lower.pods), np.bool_)
         self._amounts = cluster.pods.amounts
         self._amounts.learn(lower.pods, cluster.nodes.resource_id)
-        self._pod_count = self.take(cluster.nodes.pod_count.data) - lower.counts
+        self._pod_count = cluster.nodes.pod_count.data[lower.rows] - lower.counts
         #: The columns that somebody has read, by resource id: made on first reading, kept up to date from then on.
         self._live: dict[int, NDArray[np.int64]] = {}
+        #: By protocol and number, for ports that somebody has asked about: node to the addresses that hold it.
+        self._ports: dict[tuple[str, int], dict[int, set[str]]] = {}
 
     # --- moving pods ---------------------------------------------------------------------------------------------------
 
@@ -88,11 +90,17 @@ class ThinnedNodes(Nodes):
         self.absent[which] = sign < 0
         self._pod_count[nodes] += sign
         for key, column in self._live.items():
-            amounts = self._taken(key)
+            amounts = self._pods_take(key)
             if amounts is not None:
                 column[nodes] += sign * amounts[pods]
+        for asked, held in self._ports.items():
+            for i, ip in self._ports_of(which, asked):
+                if sign > 0:
+                    held.setdefault(i, set()).add(ip)
+                else:
+                    held[i].discard(ip)
 
-    def _taken(self, key: int) -> NDArray[np.int64] | None:
+    def _pods_take(self, key: int) -> NDArray[np.int64] | None:
         """What each placed pod takes of a column; None where nobody was seen to take any."""
         if key == _NONZERO_CPU:
             return self._amounts.nonzero_cpu.data
@@ -111,8 +119,8 @@ class ThinnedNodes(Nodes):
     def _column(self, key: int, base: NDArray[np.int64]) -> NDArray[np.int64]:
         column = self._live.get(key)
         if column is None:
-            column = self._live[key] = self.take(base)
-            amounts = self._taken(key)
+            column = self._live[key] = base[self.lower.rows]
+            amounts = self._pods_take(key)
             if amounts is not None:
                 gone = np.where(self.absent, amounts[self.lower.pods], 0)
                 np.subtract.at(column, self.lower.owner, gone)
@@ -149,16 +157,34 @@ class ThinnedNodes(Nodes):
 
     def port_holders(self, protocol: str, port: int) -> Iterable[tuple[int, str]]:
         """``(i, ip)`` for each node of the trial on which a pod holds this host port."""
-        held = self.cluster.ports.holders(protocol, port)
-        if not held:
-            return []
+        held = self._ports.get((protocol, port))
+        if held is None:
+            held = self._ports[protocol, port] = self._held(protocol, port)
+        return [(i, ip) for i, ips in held.items() for ip in ips]
+
+    def _held(self, protocol: str, port: int) -> dict[int, set[str]]:
+        """By which addresses each node holds a port, to be asked before any pod is put back.
+
+        As in Kubernetes a port is held or not, however many pods hold it: it is free once one of them is gone.
+        """
+        rows = self.cluster.ports.holders(protocol, port)
+        held = {i: set(rows[row]) for i, row in enumerate(self.rows.tolist()) if row in rows}
+        if held:
+            for i, ip in self._ports_of(np.arange(len(self.absent)), (protocol, port)):
+                if i in held:
+                    held[i].discard(ip)
+        return held
+
+    def _ports_of(
+        self, which: NDArray[np.intp], asked: tuple[str, int]
+    ) -> Iterable[tuple[int, str]]:
+        """Node and address of each of some lower pods that holds a port."""
+        holding = which[self._amounts.ports.data[self.lower.pods[which]]]
         shapes = self.cluster.pods.shapes
-        return [
-            (i, ip)
-            for i, row in enumerate(self.rows.tolist())
-            if row in held
-            for pod in self._there(i)
-            if (shape := shapes[pod]) is not None
-            for ip, held_protocol, held_port in shape.host_ports
-            if (held_protocol, held_port) == (protocol, port)
-        ]
+        nodes, pods = self.lower.owner[holding].tolist(), self.lower.pods[holding].tolist()
+        for i, pod in zip(nodes, pods, strict=True):
+            shape = shapes[pod]
+            assert shape is not None
+            for ip, protocol, port in shape.host_ports:
+                if (protocol, port) == asked:
+                    yield i, ip

@@ -27,13 +27,15 @@ Rows = NDArray[np.intp]
 class Nodes:
     """Columns of some rows. Every array has one entry per node of this set; do not change or keep them."""
 
-    __slots__ = ("_rows", "cluster", "full")
+    __slots__ = ("_rows", "_taken", "cluster", "full")
 
     def __init__(self, cluster: Cluster, rows: Rows | None = None) -> None:
         self.cluster = cluster
         #: Whether these are all rows: ``i`` is then the row itself.
         self.full = rows is None
         self._rows = rows
+        #: Parts of columns taken so far: several plugins read the same ones of a few rows.
+        self._taken: dict[int, NDArray[Any]] = {}
 
     def __len__(self) -> int:
         return self.cluster.nodes.rows.used if self._rows is None else len(self._rows)
@@ -45,7 +47,12 @@ class Nodes:
 
     def take(self, column: NDArray[Any]) -> NDArray[Any]:
         """The part of a cluster-wide column (one entry per row) that belongs to these nodes."""
-        return column[: self.cluster.nodes.rows.used] if self._rows is None else column[self._rows]
+        if self._rows is None:
+            return column[: self.cluster.nodes.rows.used]
+        taken = self._taken.get(id(column))
+        if taken is None:
+            taken = self._taken[id(column)] = column[self._rows]
+        return taken
 
     @property
     def alive(self) -> NDArray[np.bool_]:
@@ -177,7 +184,7 @@ class TrialNodes(Nodes):
     A single node's trial is what preemption and nominated pods are judged on; a trial of many rows serves batches.
     """
 
-    __slots__ = ("_nonzero_cpu", "_nonzero_memory", "_pod_count", "_pods", "_requested")
+    __slots__ = ("_nonzero_cpu", "_nonzero_memory", "_pod_count", "_pods", "_ports", "_requested")
 
     def __init__(self, cluster: Cluster, rows: Rows) -> None:
         super().__init__(cluster, rows)
@@ -187,6 +194,8 @@ class TrialNodes(Nodes):
         self._pod_count = super().pod_count.copy()
         #: By position: the pods there now, where it differs from the cluster.
         self._pods: dict[int, list[PodInfo]] = {}
+        #: By position: the host ports held there now, once somebody has asked or changed them.
+        self._ports: dict[int, set[HostPort]] = {}
 
     def requested(self, resource: str | int) -> NDArray[np.int64]:
         """What the pods of the trial ask for."""
@@ -214,12 +223,16 @@ class TrialNodes(Nodes):
     def add_pod(self, i: int, pod: PodInfo) -> None:
         """Suppose that ``pod`` runs on node ``i`` too."""
         self._pods.setdefault(i, super().pods_on(i)).append(pod)
+        if pod.shape.host_ports:
+            self._ports_on(i).update(pod.shape.host_ports)
         self._use(i, pod, +1)
 
     def remove_pod(self, i: int, pod: PodInfo) -> None:
         """Suppose that ``pod`` no longer runs on node ``i``."""
         there = self._pods.setdefault(i, super().pods_on(i))
         self._pods[i] = [other for other in there if other.key != pod.key]
+        if pod.shape.host_ports:
+            self._ports_on(i).difference_update(pod.shape.host_ports)
         self._use(i, pod, -1)
 
     def fork(self) -> TrialNodes:
@@ -230,6 +243,7 @@ class TrialNodes(Nodes):
         fork._nonzero_memory = self._nonzero_memory.copy()
         fork._pod_count = self._pod_count.copy()
         fork._pods = {i: list(pods) for i, pods in self._pods.items()}
+        fork._ports = {i: set(ports) for i, ports in self._ports.items()}
         return fork
 
     def _use(self, i: int, pod: PodInfo, sign: int) -> None:
@@ -264,16 +278,25 @@ class TrialNodes(Nodes):
         pods = self._pods.get(i)
         return super().pods_on(i) if pods is None else pods
 
+    def _ports_on(self, i: int) -> set[HostPort]:
+        """Host ports held on node ``i``, as of the trial.
+
+        As in Kubernetes a port is held or not, however many pods hold it: it is free once one of them is gone.
+        """
+        ports = self._ports.get(i)
+        if ports is None:
+            there = super().pods_on(i)
+            ports = self._ports[i] = {held for pod in there for held in pod.shape.host_ports}
+        return ports
+
     def port_holders(self, protocol: str, port: int) -> Iterable[tuple[int, str]]:
         """``(i, ip)`` for each node of the trial on which a pod holds this host port."""
-        wanted = [
+        return [
             (i, held.ip)
             for i in range(len(self))
-            for pod in self.pods_on(i)
-            for held in pod.shape.host_ports
+            for held in self._ports_on(i)
             if (held.protocol, held.port) == (protocol, port)
         ]
-        return wanted
 
 
 class ClusterView:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayplan.cycle import custom
 from bayplan.cycle.classes import Classes
@@ -98,20 +99,33 @@ def _choose(decision: Decision, desk: Desk) -> None:
         return
     nominated = _nominated_row(decision, desk)
     if nominated >= 0:
-        decision.chosen, decision.feasible_count, decision.ties = nominated, 1, 1
+        decision.chosen, decision.fits, decision.ties = nominated, True, 1
         return
     ranked = evaluation.ranking(decision.pod).ranked
     if decision.overrides:
         ranked = ranked.copy()
         ranked[list(decision.overrides)] = CLOSED
-    best = int(ranked.max(initial=CLOSED))
-    if best == CLOSED:
+    if not len(ranked):
         return
-    ties = np.flatnonzero(ranked == best)
-    decision.feasible_count = 1 if len(ties) == len(ranked) == 1 else 2
-    decision.best, decision.ties = best, len(ties)
-    decision.draw = desk.dice.below(len(ties)) if len(ties) > 1 else 0
-    decision.chosen = int(ties[decision.draw])
+    first = int(ranked.argmax())
+    decision.best = int(ranked[first])
+    if decision.best == CLOSED:
+        return
+    decision.fits = True
+    tied = ranked == decision.best
+    decision.ties = int(np.count_nonzero(tied))
+    decision.chosen = first if decision.ties == 1 else _draw(tied, decision.ties, desk.dice)
+
+
+def _draw(tied: NDArray[np.bool_], ties: int, dice: Dice) -> int:
+    """One of the tied rows, each as likely as the next."""
+    if ties * 8 < len(tied):
+        return int(np.flatnonzero(tied)[dice.below(ties)])
+    # Where many are tied, listing them all takes longer than throwing until one is hit.
+    while True:
+        row = dice.below(len(tied))
+        if tied[row]:
+            return row
 
 
 def _nominated_row(decision: Decision, desk: Desk) -> int:
@@ -138,6 +152,3 @@ def _unplaced(decision: Decision) -> Unplaced:
         frozenset(rejected_by),
         decision.nominated,
     )
-
-
-

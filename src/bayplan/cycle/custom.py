@@ -6,7 +6,7 @@ Part of an attempt; used where a profile names an ``algorithm``.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayplan.cycle.evaluation import Evaluation
 from bayplan.cycle.record import Decision
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 def decide(pod: PodInfo, algorithm: Algorithm, profile: Profile, view: ClusterView) -> Decision:
     """Ask the algorithm; its answer is checked as a plugin's would be."""
     name = type(algorithm).__name__
+    answer: Any
     try:
         answer = algorithm.schedule(pod, view)
-    except Exception as error:  # noqa: BLE001 - a user's class may raise anything; its pod fails and nothing else
+    except Exception as error:  # a user's class may raise anything; its pod fails and nothing else
         raise PluginError(name, "schedule", f"{type(error).__name__}: {error}") from error
     # No filter and no score is asked, but the record still knows the nodes there were.
     bare = replace(profile, plugins=[], prefilter=(), filter=(), prescore=(), score=())
@@ -36,5 +37,5 @@ def decide(pod: PodInfo, algorithm: Algorithm, profile: Profile, view: ClusterVi
     row = view.row_of(answer) if isinstance(answer, str) else None
     if row is None:
         raise PluginError(name, "schedule", f"wants the name of a node or Rejected, got {answer!r}")
-    decision.chosen, decision.feasible_count, decision.ties = row, 1, 1
+    decision.chosen, decision.fits, decision.ties = row, True, 1
     return decision

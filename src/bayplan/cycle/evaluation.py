@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from bayplan.cluster.changes import CLUSTER_WIDE
 from bayplan.cycle.feasible import Feasible
+from bayplan.cycle.ground import Ground
 from bayplan.cycle.prefilter import PreFilterResult, ask, run_prefilters
 from bayplan.cycle.rank import Rank
 from bayplan.cycle.undo import UndoLog
+from bayplan.framework.plugin import Plugin
 from bayplan.framework.runner import call
 from bayplan.framework.state import CycleState
 
@@ -28,6 +30,19 @@ if TYPE_CHECKING:
 
 #: With more changed rows than this share of all, a fresh evaluation is cheaper.
 TOO_MANY: Final = 0.25
+
+
+class Watch:
+    """A plugin that depends on more than one row: as of which state of the cluster its verdicts hold."""
+
+    __slots__ = ("plugin", "stamp", "versions")
+
+    def __init__(self, plugin: Plugin, stamp: Any, versions: tuple[int, ...]) -> None:
+        self.plugin = plugin
+        #: What the plugin itself says its verdicts depend on.
+        self.stamp = stamp
+        #: The topics that it reads: while they stand still, there is no need to ask for the stamp.
+        self.versions = versions
 
 
 class Evaluation:
@@ -49,26 +64,24 @@ class Evaluation:
         #: None until somebody asks for a ranking.
         self.rank: Rank | None = None
         if self.prefilter.rejection is None:
-            self.feasible = Feasible(
-                pod, profile, self.prefilter, view.nodes, self.names, self.state, self.log
-            )
-        self._volatile = [
-            plugin
+            self.feasible = Feasible(pod, self._ground(), self.prefilter)
+        self._watches = [
+            Watch(plugin, self._stamp(plugin, pod), journal.versions(plugin.reads or 0))
             for plugin in profile.plugins
             if plugin.reads is None or plugin.reads & CLUSTER_WIDE
         ]
-        self._stamps = {plugin.name: self._stamp(plugin, pod) for plugin in self._volatile}
 
-    def _stamp(self, plugin: Any, pod: PodInfo) -> Any:
+    def _stamp(self, plugin: Plugin, pod: PodInfo) -> Any:
         return call(plugin, "Stamp", plugin.stamp, pod, self.view, self.state)
+
+    def _ground(self) -> Ground:
+        return Ground(self.profile, self.view.nodes, self.names, self.state, self.log)
 
     def ranking(self, pod: PodInfo) -> Rank:
         """Scores of all nodes; computed when first asked for."""
         if self.rank is None:
             assert self.feasible is not None
-            self.rank = Rank(
-                pod, self.profile, self.view.nodes, self.feasible.open, self.state, self.log
-            )
+            self.rank = Rank(pod, self._ground(), self.feasible.open)
         return self.rank
 
     def catch_up(self, pod: PodInfo) -> bool:
@@ -94,11 +107,18 @@ class Evaluation:
 
     def _stale(self, pod: PodInfo) -> set[str]:
         """Plugins for which something cluster-wide has changed."""
-        stale = set()
-        for plugin in self._volatile:
+        stale: set[str] = set()
+        versions_of = self.view.cluster.journal.versions
+        for watch in self._watches:
+            plugin = watch.plugin
+            if plugin.reads is not None:
+                versions = versions_of(plugin.reads)
+                if versions == watch.versions:
+                    continue
+                watch.versions = versions
             stamp = self._stamp(plugin, pod)
-            if stamp != self._stamps[plugin.name]:
-                self._stamps[plugin.name] = stamp
+            if stamp != watch.stamp:
+                watch.stamp = stamp
                 stale.add(plugin.name)
         return stale
 
@@ -118,11 +138,12 @@ class Evaluation:
         feasible.flipped = []
         if stale:
             feasible.rejudge(pod, stale)
+        few = self.view.rows(changed)
         if len(changed):
-            feasible.refresh(pod, changed, union)
+            feasible.refresh(pod, few, union)
         feasible.judge_unknown(pod)
         if self.rank is not None:
-            self.rank.refresh(pod, changed, union, stale, feasible.flipped)
+            self.rank.refresh(pod, few, union, stale, feasible.flipped)
 
 
 def _distinct(rows: list[int], kinds: list[int]) -> tuple[NDArray[np.intp], int]:

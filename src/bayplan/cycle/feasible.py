@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from bayplan.cluster.podinfo import PersonalPod
 from bayplan.cycle.filtering import Fixed, NodeVerdict, Verdict, is_columnar, raise_if_error
-from bayplan.cycle.undo import OldIndex, OldVerdicts, UndoLog
+from bayplan.cycle.undo import OldIndex, OldVerdicts
 from bayplan.framework.status import unresolvable
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import Nodes
+    from bayplan.cycle.ground import Ground
     from bayplan.cycle.prefilter import PreFilterResult
-    from bayplan.framework.profile import Profile
-    from bayplan.framework.state import CycleState
 
 NO_NODE: Final = unresolvable("node does not exist")
 
@@ -29,20 +28,11 @@ NO_NODE: Final = unresolvable("node does not exist")
 class Feasible:
     """The verdicts of all filter plugins on all rows."""
 
-    def __init__(
-        self,
-        pod: PodInfo,
-        profile: Profile,
-        prefilter: PreFilterResult,
-        nodes: Nodes,
-        names: tuple[str, ...],
-        state: CycleState,
-        log: UndoLog,
-    ) -> None:
-        self.nodes = nodes
-        self.state = state
-        self.log = log
-        self.n = len(nodes)
+    def __init__(self, pod: PodInfo, ground: Ground, prefilter: PreFilterResult) -> None:
+        self.nodes = ground.nodes
+        self.state = ground.state
+        self.log = ground.log
+        self.n = len(ground.nodes)
         #: In the order in which a node meets them: the first that fails gives the reason.
         self.verdicts: list[Verdict] = []
         self.fails: NDArray[np.int16] = np.zeros(self.n, np.int16)
@@ -50,16 +40,20 @@ class Feasible:
         self.flipped: list[int] | None = None
         #: A per-node plugin read what sets one pod apart from the next.
         self.personal = False
-        self._add(Fixed(nodes.alive, NO_NODE))
-        if prefilter.only_nodes is not None:
-            asked_for = np.fromiter((n in prefilter.only_nodes for n in names), np.bool_, self.n)
+        self._add(Fixed(ground.nodes.alive, NO_NODE))
+        only = prefilter.only_nodes
+        if only is not None:
+            asked_for = np.fromiter((name in only for name in ground.names), np.bool_, self.n)
             self._add(Fixed(asked_for, prefilter.left_out))
-        for plugin in profile.filter:
+        for plugin in ground.profile.filter:
             if plugin.name not in prefilter.skipped:
                 part = Verdict(plugin) if is_columnar(plugin) else NodeVerdict(plugin, self.n)
                 self._judge_all(part, pod)
                 self._add(part)
         self.open: NDArray[np.bool_] = self.fails == 0
+        self._per_node = [
+            (i, part) for i, part in enumerate(self.verdicts) if isinstance(part, NodeVerdict)
+        ]
 
     def _add(self, part: Verdict) -> None:
         self.verdicts.append(part)
@@ -108,9 +102,9 @@ class Feasible:
         if self.flipped is None:
             np.equal(self.fails, 0, out=self.open)
 
-    def refresh(self, pod: PodInfo, rows: NDArray[np.intp], kinds: int) -> None:
+    def refresh(self, pod: PodInfo, few: Nodes, kinds: int) -> None:
         """Judge the rows that changed again, by the plugins that read what changed."""
-        few = self.nodes.cluster.view.rows(rows)
+        rows = few.rows
         for part in self.verdicts:
             if not part.reads & kinds:
                 continue
@@ -155,8 +149,8 @@ class Feasible:
 
     def judge_unknown(self, pod: PodInfo) -> None:
         """Ask the per-node plugins about nodes that are in play and not known."""
-        for position, part in enumerate(self.verdicts):
-            if not isinstance(part, NodeVerdict) or part.known.all():
+        for position, part in self._per_node:
+            if part.known.all():
                 continue
             in_play = ~part.known
             for earlier in self.verdicts[:position]:

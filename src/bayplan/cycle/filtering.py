@@ -5,7 +5,7 @@ Part of ``cycle.evaluation``. A verdict is a small number: 0 passes, k is the k-
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,6 +79,7 @@ class NodeVerdict(Verdict):
     def judge_node(self, pod: PersonalPod, nodes: Nodes, row: int) -> int:
         """One node's verdict, asked of the plugin."""
         node = nodes.node(row)
+        answer: Any
         try:
             answer = self.plugin.filter_node(pod, node)
         except DataMissing as missing:
@@ -86,23 +87,20 @@ class NodeVerdict(Verdict):
         except PluginError:
             raise
         except BayplanError as error:
-            raise PluginError(self.plugin.name, "Filter", f"on node {node.name}: {error}") from error
-        except Exception as error:  # noqa: BLE001 - see framework.runner.call
+            raise PluginError(
+                self.plugin.name, "Filter", f"on node {node.name}: {error}"
+            ) from error
+        except Exception as error:  # see framework.runner.call
             what = f"on node {node.name}: {type(error).__name__}: {error}"
             raise PluginError(self.plugin.name, "Filter", what) from error
         finally:
             self.reads |= int(node.reads)
-        if answer is None:
-            number = 0
-        elif isinstance(answer, Rejected):
-            number = index_of(self.plugin, answer, 1, self.outcomes)
-        else:
-            raise PluginError(
-                self.plugin.name, "Filter", f"on node {node.name}: wants None or Rejected, got {answer!r}"
-            )
-        assert isinstance(number, int)
-        assert self.index is not None
+        if answer is not None and not isinstance(answer, Rejected):
+            what = f"on node {node.name}: wants None or Rejected, got {answer!r}"
+            raise PluginError(self.plugin.name, "Filter", what)
         self.known[row] = True
+        number = index_of(self.plugin, answer, 1, self.outcomes)
+        assert isinstance(number, int)
         return number
 
 

@@ -41,7 +41,9 @@ class LocalHandle:
     @property
     def volumes(self) -> VolumeWriter:
         """There is nowhere to write volumes to."""
-        raise NotImplementedError("volumes are bound through the API server, and there is none here")
+        raise NotImplementedError(
+            "volumes are bound through the API server, and there is none here"
+        )
 
     def random_below(self, n: int) -> int:
         """From the attempt's dice."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayplan.cluster.changes import Reads
 from bayplan.cluster.podinfo import PersonalPod
 from bayplan.cycle.scoring import NodeScore, Score, is_columnar
-from bayplan.cycle.undo import OldColumn, OldScores, UndoLog
+from bayplan.cycle.undo import OldColumn, OldScores
 from bayplan.errors import PluginError
 from bayplan.framework.runner import call, check_range
 from bayplan.framework.status import Rejected, Skip
@@ -22,8 +22,7 @@ from bayplan.framework.status import Rejected, Skip
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import Nodes
-    from bayplan.framework.profile import Profile
-    from bayplan.framework.state import CycleState
+    from bayplan.cycle.ground import Ground
     from bayplan.framework.status import Mask
 
 #: Below every total that plugins can reach.
@@ -33,21 +32,13 @@ CLOSED: Final = -(1 << 62)
 class Rank:
     """The scores of all score plugins on all rows."""
 
-    def __init__(
-        self,
-        pod: PodInfo,
-        profile: Profile,
-        nodes: Nodes,
-        feasible: Mask,
-        state: CycleState,
-        log: UndoLog,
-    ) -> None:
-        self.profile = profile
-        self.nodes = nodes
+    def __init__(self, pod: PodInfo, ground: Ground, feasible: Mask) -> None:
+        self.profile = profile = ground.profile
+        self.nodes = ground.nodes
         self.open = feasible
-        self.state = state
-        self.log = log
-        self.n = len(nodes)
+        self.state = ground.state
+        self.log = ground.log
+        self.n = len(ground.nodes)
         #: Score plugins whose PreScore had nothing to say.
         self.skipped: set[str] = set()
         self.personal = False
@@ -109,14 +100,14 @@ class Rank:
     def refresh(
         self,
         pod: PodInfo,
-        rows: NDArray[np.intp],
+        few: Nodes,
         kinds: int,
         stale: set[str],
         flipped: list[int] | None,
     ) -> None:
         """Score again what changed.
 
-        ``rows`` changed in ``kinds``; plugins in ``stale`` have to be asked about all nodes; ``flipped`` rows became
+        The rows ``few`` changed in ``kinds``; plugins in ``stale`` have to be asked about all nodes; ``flipped`` rows became
         feasible or ceased to be (None: any may have).
         """
         feasible_changed = flipped is None or bool(flipped)
@@ -127,7 +118,6 @@ class Rank:
                 if plugin.name in stale:
                     self._prescore_again(plugin, pod)
         touched: set[int] | None = None if flipped is None else set(flipped)
-        few = self.nodes.cluster.view.rows(rows)
         for part in self.scores:
             if part.plugin.name in self.skipped:
                 continue
@@ -135,15 +125,15 @@ class Rank:
                 self._rescore(part, pod)
                 touched = None
             elif isinstance(part, NodeScore):
-                touched = self._refresh_nodes(part, pod, rows, kinds, touched, feasible_changed)
+                touched = self._refresh_nodes(part, pod, few.rows, kinds, touched)
             else:
-                raw_changed = bool(part.reads & kinds) and self._refresh_rows(part, pod, few)
-                if raw_changed:
-                    touched = None if touched is None else touched.union(rows.tolist())
-                if part.normalizes and (raw_changed or feasible_changed):
-                    if not isinstance(part.raw, int):
+                changed = part.reads & kinds and self._refresh_rows(part, pod, few)
+                if part.normalizes and not isinstance(part.raw, int):
+                    if changed or feasible_changed:
                         self._reweigh(part)
                         touched = None
+                elif changed and touched is not None:
+                    touched.update(few.rows.tolist())
         self._rank(touched)
 
     def _prescore_again(self, plugin: Any, pod: PodInfo) -> None:
@@ -214,21 +204,21 @@ class Rank:
         rows: NDArray[np.intp],
         kinds: int,
         touched: set[int] | None,
-        feasible_changed: bool,
     ) -> set[int] | None:
         if part.reads & kinds:
             part.known[rows] = False
-        if part.known.all():
-            return touched
         unknown = np.flatnonzero(self.open & ~part.known)
         if not len(unknown):
+            if part.normalizes and touched != set():
+                self._reweigh(part)
+                return None
             return touched
         before = part.raw[unknown]  # type: ignore[index]
         self._score_nodes(part, pod)
         after = part.raw[unknown]  # type: ignore[index]
         for row, old, new in zip(unknown.tolist(), before.tolist(), after.tolist(), strict=True):
             self._set(part, row, new, old)
-        if part.normalizes and (len(unknown) or feasible_changed):
+        if part.normalizes:
             self._reweigh(part)
             return None
         return None if touched is None else touched.union(unknown.tolist())

@@ -61,9 +61,8 @@ class Decision:
     __slots__ = (
         "best",
         "chosen",
-        "draw",
         "evaluation",
-        "feasible_count",
+        "fits",
         "nominated",
         "overrides",
         "pod",
@@ -81,13 +80,13 @@ class Decision:
         self.position = evaluation.log.end
         #: Rows judged with promised pods counted in, and turned down: this goes before the verdicts.
         self.overrides = overrides
-        self.feasible_count = 0
+        #: Whether any node passed.
+        self.fits = False
         #: The chosen row, -1 where none fits.
         self.chosen = -1
         self.best = CLOSED
-        #: How many nodes shared the best total, and which of them was drawn.
+        #: How many nodes shared the best total.
         self.ties = 0
-        self.draw = 0
         self.nominated: Nominated | None = None
         #: Turned down whole, before any node: by PreFilter, or by a custom algorithm.
         self.rejection = evaluation.prefilter.rejection
@@ -123,7 +122,7 @@ class Picture:
         alive = self._verdicts[ALIVE][1]
         assert alive is not None
         self._alive = alive == 0
-        if rank is not None and decision.feasible_count:
+        if rank is not None and decision.fits:
             hidden = past.hidden(rank.skipped)
             self._scores = [
                 (part, *past.columns(part))
@@ -165,7 +164,10 @@ class Picture:
 
     def scores(self, row: int) -> dict[str, PluginScore]:
         """What each plugin gave a feasible node."""
-        return {part.plugin.name: _score(part, raw, weighted, row) for part, raw, weighted in self._scores}
+        return {
+            part.plugin.name: _score(part, raw, weighted, row)
+            for part, raw, weighted in self._scores
+        }
 
     def lines(self) -> list[NodeLine]:
         """Every node, by name."""
@@ -221,7 +223,7 @@ class _Past:
             return index
         for entry in self._by_part.get(id(part), ()):
             if isinstance(entry, OldIndex):
-                index = None if entry.index is None else entry.index.copy()
+                index = None if entry.verdicts is None else entry.verdicts.copy()
             elif isinstance(entry, OldVerdicts):
                 assert index is not None
                 index[entry.rows] = entry.numbers

@@ -63,7 +63,9 @@ class Score:
         check_range(self.plugin, scaled[feasible])
         return scaled * self.weight
 
-    def _normalize(self, raw: NDArray[np.int64], feasible: Mask, state: CycleState) -> NDArray[np.int64]:
+    def _normalize(
+        self, raw: NDArray[np.int64], feasible: Mask, state: CycleState
+    ) -> NDArray[np.int64]:
         scaled = call(self.plugin, "Score", self.plugin.normalize, raw, feasible, state)
         return raw if scaled is None else scaled
 
@@ -87,7 +89,7 @@ class NodeScore(Score):
             score = self.plugin.score_node(pod, node)
         except BayplanError as error:
             raise PluginError(self.plugin.name, "Score", f"on node {node.name}: {error}") from error
-        except Exception as error:  # noqa: BLE001 - see framework.runner.call
+        except Exception as error:  # see framework.runner.call
             what = f"on node {node.name}: {type(error).__name__}: {error}"
             raise PluginError(self.plugin.name, "Score", what) from error
         finally:

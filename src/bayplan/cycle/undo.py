@@ -29,7 +29,7 @@ class OldIndex(NamedTuple):
     """All verdicts of a plugin, before."""
 
     part: Verdict
-    index: NDArray[np.int16] | None
+    verdicts: NDArray[np.int16] | None
 
 
 class OldScores(NamedTuple):

@@ -118,14 +118,21 @@ def _args_from_annotations(cls: type[Plugin]) -> type[msgspec.Struct] | None:
         return None
     # Only its own: what the bases are annotated with may exist for type checkers alone.
     alone = types.SimpleNamespace(__annotations__=own)
-    hints = typing.get_type_hints(alone, vars(inspect.getmodule(cls)) if inspect.getmodule(cls) else None)
+    hints = typing.get_type_hints(
+        alone, vars(inspect.getmodule(cls)) if inspect.getmodule(cls) else None
+    )
     fields: list[Any] = []
     for name, hint in hints.items():
         fields.append((name, hint, cls.__dict__[name]) if name in cls.__dict__ else (name, hint))
     if not fields:
         return None
     return msgspec.defstruct(
-        f"{cls.name}Args", fields, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True
+        f"{cls.name}Args",
+        fields,
+        frozen=True,
+        forbid_unknown_fields=True,
+        rename="camel",
+        kw_only=True,
     )
 
 
@@ -150,7 +157,7 @@ class PreFilterPlugin(Plugin):
 
     def prefilter(
         self, pod: PodInfo, view: ClusterView, state: CycleState
-    ) -> None | Skip | Rejected | OnlyNodes:
+    ) -> Skip | Rejected | OnlyNodes | None:
         """None goes on; SKIP leaves out this plugin's Filter too."""
         raise NotImplementedError
 
@@ -203,7 +210,7 @@ class PreScorePlugin(Plugin):
 
     def prescore(
         self, pod: PodInfo, nodes: Nodes, feasible: Mask, state: CycleState
-    ) -> None | Skip | Rejected:
+    ) -> Skip | Rejected | None:
         """``nodes`` are all nodes and ``feasible`` marks those in play; SKIP leaves out this plugin's Score."""
         raise NotImplementedError
 

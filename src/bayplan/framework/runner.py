@@ -5,6 +5,7 @@ Used by the cycle for every extension point.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from bayplan.errors import BayplanError, PluginError
 from bayplan.framework.plugin import MAX_SCORE, MIN_SCORE, Plugin
-from bayplan.framework.status import Mask, Rejected, Verdicts
+from bayplan.framework.status import Rejected, Verdicts
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,13 +33,11 @@ def call(
         raise
     except BayplanError as error:
         raise PluginError(plugin.name, point, str(error)) from error
-    except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its pod fails and nothing else
+    except Exception as error:  # a plugin may raise anything; its pod fails and nothing else
         raise PluginError(plugin.name, point, f"{type(error).__name__}: {error}") from error
 
 
-def index_of(
-    plugin: Any, answer: Mask | Verdicts | Rejected | None, n: int, outcomes: list[Rejected]
-) -> Index | int:
+def index_of(plugin: Any, answer: Any, n: int, outcomes: list[Rejected]) -> Index | int:
     """A column filter's answer as verdict numbers; one number where all nodes get the same.
 
     ``outcomes`` grows by what the plugin says for the first time.
@@ -48,22 +47,31 @@ def index_of(
     if isinstance(answer, Rejected):
         return _number(answer, outcomes)
     if isinstance(answer, Verdicts):
-        if answer.index.shape != (n,):
-            raise _bad(plugin, "Filter", f"verdicts for {answer.index.shape} nodes, asked of {n}")
-        if not answer.outcomes:
-            return 0
-        numbers = [0, *(_number(outcome, outcomes) for outcome in answer.outcomes)]
-        if numbers == list(range(len(numbers))):
-            return answer.index.astype(np.int16)
-        return np.asarray(numbers, np.int16)[answer.index]
+        return _index_of_verdicts(plugin, answer, n, outcomes)
     if not isinstance(answer, np.ndarray) or answer.dtype != np.bool_ or answer.shape != (n,):
-        what = f"{answer.dtype} {answer.shape}" if isinstance(answer, np.ndarray) else repr(answer)
-        raise _bad(plugin, "Filter", f"wants a mask of {n} bools, got {what}")
+        raise _bad(plugin, "Filter", f"wants a mask of {n} bools, got {_what(answer)}")
     if answer.all():
         return 0
     rejection = plugin.rejection or Rejected(plugin.reason or f"node(s) rejected by {plugin.name}")
     number = _number(rejection, outcomes)
     return np.where(answer, np.int16(0), np.int16(number))
+
+
+def _index_of_verdicts(
+    plugin: Any, answer: Verdicts, n: int, outcomes: list[Rejected]
+) -> Index | int:
+    if answer.index.shape != (n,):
+        raise _bad(plugin, "Filter", f"wants verdicts on {n} nodes, got {_what(answer.index)}")
+    if not answer.outcomes:
+        return 0
+    numbers = [0, *(_number(outcome, outcomes) for outcome in answer.outcomes)]
+    if numbers == list(range(len(numbers))):
+        return answer.index.astype(np.int16)
+    return np.asarray(numbers, np.int16)[answer.index]
+
+
+def _what(answer: Any) -> str:
+    return f"{answer.dtype} {answer.shape}" if isinstance(answer, np.ndarray) else repr(answer)
 
 
 def _number(outcome: Rejected, outcomes: list[Rejected]) -> int:
@@ -81,8 +89,7 @@ def raw_scores(plugin: Plugin, answer: Any, n: int) -> NDArray[np.int64] | int:
     if isinstance(answer, (float, np.floating)):
         return whole(plugin, float(answer))
     if not isinstance(answer, np.ndarray) or answer.shape != (n,):
-        what = f"shape {answer.shape}" if isinstance(answer, np.ndarray) else repr(answer)
-        raise _bad(plugin, "Score", f"wants {n} scores, got {what}")
+        raise _bad(plugin, "Score", f"wants {n} scores, got {_what(answer)}")
     if answer.dtype == np.int64:
         return answer
     if answer.dtype.kind == "f":
@@ -94,9 +101,9 @@ def raw_scores(plugin: Plugin, answer: Any, n: int) -> NDArray[np.int64] | int:
     raise _bad(plugin, "Score", f"scores are {answer.dtype}, not numbers")
 
 
-def whole(plugin: Plugin, score: float) -> int:
+def whole(plugin: Plugin, score: Any) -> int:
     """One node's score as a whole number, fractions cut off."""
-    if not isinstance(score, (int, float, np.number)) or score != score or abs(score) == np.inf:
+    if not isinstance(score, (int, float, np.number)) or not math.isfinite(score):
         raise _bad(plugin, "Score", f"{score!r} is not a finite number")
     return int(score)
 

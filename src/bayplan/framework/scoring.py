@@ -6,15 +6,10 @@ Rows that are not feasible take no part in the maximum and may hold anything aft
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from bayplan.framework.plugin import MAX_SCORE
 from bayplan.framework.status import Mask, Scores
-
-#: Below this a product with MAX_SCORE is exact in float64, which divides several times faster than int64.
-_EXACT: Final = (1 << 53) // MAX_SCORE
 
 
 def scale(raw: Scores, feasible: Mask) -> Scores:
@@ -34,20 +29,19 @@ def scale_reversed(raw: Scores, feasible: Mask) -> Scores:
 
 def _highest(raw: Scores, feasible: Mask) -> int:
     """The highest raw score of a feasible node, at least 0."""
-    return int(np.max(raw, where=feasible, initial=0))
+    if not len(raw):
+        return 0
+    best = raw.argmax()
+    # Mostly the best of all nodes is feasible, and that is four times faster to find.
+    top = raw[best] if feasible[best] else np.multiply(raw, feasible).max()
+    return max(int(top), 0)
 
 
 def _hundredths(raw: Scores, top: int) -> Scores:
-    """``100 * raw / top`` as Go divides: cut towards zero."""
-    if top >= _EXACT:
-        return np.array([_cut(MAX_SCORE * score, top) for score in raw.tolist()], np.int64)
-    scaled = np.multiply(raw, MAX_SCORE, dtype=np.float64)
-    scaled /= top
-    # A row that is not feasible may be far above the highest, and not fit an integer any more.
-    with np.errstate(invalid="ignore"):
-        return scaled.astype(np.int64)
-
-
-def _cut(dividend: int, divisor: int) -> int:
-    quotient = abs(dividend) // divisor
-    return quotient if dividend >= 0 else -quotient
+    """``100 * raw / top`` as Go divides."""
+    product = raw * MAX_SCORE
+    scaled = product // top
+    if product.min() < 0:
+        # Go cuts towards zero where NumPy rounds down.
+        scaled += (product < 0) & (scaled * top != product)
+    return scaled

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 Mask = NDArray[np.bool_]
 #: One score per node of the view handed in.
 Scores = NDArray[np.int64]
+#: One bit pattern per node: what is wrong with it, 0 where nothing is.
+Bits = NDArray[np.integer[Any]]
 
 #: Bit patterns below this are counted instead of sorted.
 _COUNTED_PATTERNS: Final = 4096
@@ -119,7 +121,7 @@ class Verdicts:
     outcomes: Sequence[Rejected]
 
     @classmethod
-    def from_bits(cls, bits: NDArray[np.int64], say: Callable[[int], Rejected]) -> Verdicts:
+    def from_bits(cls, bits: Bits, say: Callable[[int], Rejected]) -> Verdicts:
         """One verdict per distinct bit pattern; 0 passes, ``say`` words each other pattern once."""
         if bits.size and np.maximum.reduce(bits) < _COUNTED_PATTERNS:
             return cls._from_few_bits(bits, say)
@@ -131,7 +133,7 @@ class Verdicts:
         return cls(index, outcomes)
 
     @classmethod
-    def _from_few_bits(cls, bits: NDArray[np.int64], say: Callable[[int], Rejected]) -> Verdicts:
+    def _from_few_bits(cls, bits: Bits, say: Callable[[int], Rejected]) -> Verdicts:
         """The same for small patterns, which are counted faster than sorted."""
         counts = np.bincount(bits)
         counts[0] = 0

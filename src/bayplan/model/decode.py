@@ -142,6 +142,8 @@ def decode_as(cls: type[K], raw: Raw) -> K:
 def decode_list(raw: Raw, *, skip_unknown: bool = False) -> ObjectList:
     """The objects of a ``List``, or of a ``PodList`` and its like, whose items name no kind.
 
+    An object that is no list counts as a list of one, as ``kubectl get -o json`` prints it.
+
     Args:
         raw: the document.
         skip_unknown: leave out items of kinds that bayplan has no class for; else they raise ``UnknownKind``.
@@ -150,9 +152,10 @@ def decode_list(raw: Raw, *, skip_unknown: bool = False) -> ObjectList:
         DecodeError: the list, or one of its items, is malformed.
     """
     found = _items(raw)
-    cls = None
-    if found.kind != "List":
-        cls = class_of(found.api_version, found.kind.removesuffix("List"))
+    if not found.kind.endswith("List"):
+        return ObjectList((decode(raw),))
+    kind = found.kind.removesuffix("List")
+    cls = class_of(found.api_version, kind) if kind else None
     items: list[KubeObject] = []
     for index, item in enumerate(found.items):
         try:
@@ -196,8 +199,10 @@ def _typed(cls: type[T], raw: Raw) -> T:
     return found
 
 
-def _typed_without_nulls(cls: type[T], raw: Raw, error: Exception) -> T:
+def _typed_without_nulls(cls: type[T], raw: Any, error: Exception) -> T:
     """The second try, for documents with nulls; raises what the first one met if there are none."""
+    if not isinstance(raw, bytes | bytearray | memoryview | str | Mapping):
+        raise DecodeError(f"expected object, got {type(raw).__name__}") from None
     tree: object = None
     try:
         tree = raw if isinstance(raw, Mapping) else msgspec.json.decode(raw)
@@ -221,5 +226,5 @@ def _items(raw: Raw) -> _List:
         header.api_version,
         header.kind,
         _typed(_ListMeta, meta) if isinstance(meta, Mapping) else _ListMeta(),
-        tuple(items or ()),
+        tuple({} if item is None else item for item in items or ()),
     )

@@ -104,7 +104,8 @@ class _LabelParser:
         if word not in _OPERATORS:
             raise SelectorError(f"found '{word}', expected: {_EXPECTED_OPERATORS}")
         values = self._values() if word in {"in", "notin"} else [self._value()]
-        return requirement(key, _OPERATORS[word], values)
+        # Sorted before they are checked, so that an error counts the places as upstream does.
+        return requirement(key, _OPERATORS[word], sorted(set(values)))
 
     def _value(self) -> str:
         if self._peek() in {_END, ","}:
@@ -187,9 +188,9 @@ def parse_field_selector(text: str) -> FieldSelector:
     Raises:
         SelectorError: with the message of upstream's ``fields.ParseSelector``.
     """
-    return FieldSelector(
-        tuple(_field_requirement(term, text) for term in sorted(_terms(text)) if term)
-    )
+    found = (_field_requirement(term, text) for term in sorted(_terms(text)) if term)
+    # A condition on nothing, such as a lone "=", is no condition.
+    return FieldSelector(tuple(one for one in found if one.field or one.value))
 
 
 #: A run of characters that ends at a comma, where a backslash protects whatever follows it.

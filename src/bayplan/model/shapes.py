@@ -124,7 +124,9 @@ def _look_at(name: str, kind: inspect.Type, depth: int) -> Iterator[str]:
                 # Absent and empty parts, which are most, are not looked into.
                 if lines := list(_look_at(inner, field.type, depth + 1)):
                     yield f"{indent}{inner} = {name}.{field.name}"
-                    yield f"{indent}if {inner}:"
+                    # An empty quantity is a wrong one.
+                    given = " is not None" if _is_quantity(field.type) else ""
+                    yield f"{indent}if {inner}{given}:"
                     yield from lines
         case inspect.VarTupleType():
             if lines := list(_look_at(inner, kind.item_type, depth + 1)):

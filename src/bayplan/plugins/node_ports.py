@@ -43,7 +43,7 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
             i
             for wanted in pod.shape.host_ports
             for i, held in nodes.port_holders(wanted.protocol, wanted.port)
-            if _collide(wanted.ip, held)
+            if wanted.ip == held or wanted.ip == ANY_ADDRESS or held == ANY_ADDRESS
         }
         if not taken:
             return None
@@ -58,17 +58,13 @@ class NodePorts(PreFilterPlugin, FilterPlugin):
         )
 
 
-def _collide(wanted: str, held: str) -> bool:
-    return wanted == held or ANY_ADDRESS in (wanted, held)
-
-
 def _frees_a_port(pod: PodInfo, old: Pod | None, new: Pod | None) -> Hint:
     """Whether the deleted pod was somewhere, and held a port that this one wants."""
     if old is None or not (old.spec.node_name or old.status.nominated_node_name):
         return Hint.SKIP
     collide = any(
         (wanted.protocol, wanted.port) == (held.protocol, held.port)
-        and _collide(wanted.ip, held.ip)
+        and (wanted.ip == held.ip or ANY_ADDRESS in {wanted.ip, held.ip})
         for held in host_ports(old.spec)
         for wanted in pod.shape.host_ports
     )

@@ -106,7 +106,9 @@ def judge(
     return Judged(pod, desk, evaluate(pod, desk))
 
 
-def verdict_of(case: Mapping[str, Any], registry: Registry, *, feed: Feed = feed_in_order) -> dict[str, Any]:
+def verdict_of(
+    case: Mapping[str, Any], registry: Registry, *, feed: Feed = feed_in_order
+) -> dict[str, Any]:
     """The verdict on a case, in the format of the conformance files."""
     judged = judge(case, registry, feed=feed)
     picture = judged.picture

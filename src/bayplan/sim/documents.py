@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 import yaml
@@ -43,11 +43,15 @@ def documents(data: bytes, *, yaml_only: bool = False) -> Iterator[Any]:
 
 def _json(text: str) -> Iterator[Any]:
     try:
-        yield msgspec.json.decode(text)
-        return
+        value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        # Several documents, or none: the standard library tells which, and where.
-        pass
+        yield from _several_json(text)
+    else:
+        yield value
+
+
+def _several_json(text: str) -> Iterator[Any]:
+    """Document after document; the standard library tells where one ends, and what is wrong."""
     decoder, end = json.JSONDecoder(), 0
     while True:
         start = end + len(text[end:]) - len(text[end:].lstrip())
@@ -64,7 +68,7 @@ def _json(text: str) -> Iterator[Any]:
 
 def _yaml(text: str) -> Iterator[Any]:
     try:
-        for document in yaml.load_all(text, Loader=_Loader):  # noqa: S506 - a safe loader's subclass
+        for document in yaml.load_all(text, Loader=_Loader):
             if document is not None:
                 yield document
     except yaml.MarkedYAMLError as error:
@@ -85,7 +89,7 @@ class _Loader(_SafeLoader):  # type: ignore[misc]
     """Scalars by Kubernetes' rules, keys as they are written."""
 
     # One resolver for all unquoted scalars: what they mean is decided in ``_plain``.
-    yaml_implicit_resolvers: Final = {}
+    yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
 
 
 def _plain(loader: Any, node: yaml.ScalarNode) -> Any:

@@ -172,14 +172,16 @@ class _Reader:
         self._decode(cls, raw, path)
 
     def _decode(self, cls: type[KubeObject], raw: Any, path: str) -> KubeObject | None:
+        if not isinstance(raw, Mapping):
+            self._complain(path, f"expected an object, got {type(raw).__name__}")
+            return None
         try:
-            if not isinstance(raw, Mapping):
-                raise DecodeError(f"expected an object, got {type(raw).__name__}")
             obj = decode_as(cls, raw)
-            if not obj.name:
-                raise DecodeError("an object without a name", path="metadata.name")
         except DecodeError as error:
             self._complain(_join(path, error.path), error.message, error.obj)
+            return None
+        if not obj.name:
+            self._complain(_join(path, "metadata.name"), "an object without a name", obj.kind)
             return None
         field = _FIELDS.get(cls)
         if field is not None:

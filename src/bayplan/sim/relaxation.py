@@ -6,7 +6,7 @@ that was tried and works, made by ``relax``, shown by ``explanation``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -54,6 +54,12 @@ class Relaxation:
     without: str = ""
     #: It has to fit on this node, not just anywhere; empty: anywhere.
     node: str = ""
+
+
+def in_words(parts: Sequence[str]) -> str:
+    """``a, b and c``."""
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

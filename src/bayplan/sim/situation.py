@@ -111,7 +111,7 @@ def nodes_by_rank(decision: Decision) -> list[str]:
 
 
 def gone(pod: Pod) -> Pod:
-    """A pod that holds nothing any more. (A deleted one could not come back in a what-if.)"""
+    """A pod that holds nothing any more; a deleted one could not come back in a what-if."""
     return _replace(pod, status=_replace(pod.status, phase="Succeeded"))
 
 

@@ -37,7 +37,10 @@ def make_cluster(*objects: NodeBuilder | PodBuilder | Any) -> Cluster:
 
 
 def make_desk(
-    cluster: Cluster, *plugins: type[Plugin], args: dict[str, dict[str, Any]] | None = None, seed: int = 0
+    cluster: Cluster,
+    *plugins: type[Plugin],
+    args: dict[str, dict[str, Any]] | None = None,
+    seed: int = 0,
 ) -> Desk:
     """A desk with the default profile and ``plugins`` added at every point that they implement.
 
@@ -46,7 +49,10 @@ def make_desk(
     registry = Registry([*default_plugins(), *plugins])
     enabled = [{"name": plugin.name} for plugin in plugins]
     given = [{"name": name, "args": values} for name, values in (args or {}).items()]
-    profile: dict[str, Any] = {"plugins": {"multiPoint": {"enabled": enabled}}, "pluginConfig": given}
+    profile: dict[str, Any] = {
+        "plugins": {"multiPoint": {"enabled": enabled}},
+        "pluginConfig": given,
+    }
     config = load_config_objects(
         {
             "apiVersion": "kubescheduler.config.k8s.io/v1",

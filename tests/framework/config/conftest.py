@@ -96,7 +96,9 @@ def load(registry: Registry) -> Load:
     """Loads the text of a KubeSchedulerConfiguration v1, given without its first two lines."""
 
     def load(text: str, version: str = "v1") -> Configuration:
-        head = f"apiVersion: kubescheduler.config.k8s.io/{version}\nkind: KubeSchedulerConfiguration\n"
+        head = (
+            f"apiVersion: kubescheduler.config.k8s.io/{version}\nkind: KubeSchedulerConfiguration\n"
+        )
         return load_config(head + text, registry)
 
     return load

@@ -68,5 +68,7 @@ def test_a_score_without_its_prescore_is_left_out(load: Load) -> None:
 
 
 def test_nothing_to_say_about_a_plain_profile(load: Load) -> None:
-    plugins = "score: {disabled: [{name: ImageLocality}, {name: '*'}], enabled: [{name: ImageLocality}]}"
+    plugins = (
+        "score: {disabled: [{name: ImageLocality}, {name: '*'}], enabled: [{name: ImageLocality}]}"
+    )
     assert load(HEAD + plugins).warnings == []

@@ -104,10 +104,14 @@ def test_values(given: dict[str, Any], attribute: str, value: object) -> None:
             id="a number as text",
         ),
         pytest.param(
-            {"flag": "true"}, "flag: cannot unmarshal string into field of type bool", id="text as bool"
+            {"flag": "true"},
+            "flag: cannot unmarshal string into field of type bool",
+            id="text as bool",
         ),
         pytest.param(
-            {"count": True}, "count: cannot unmarshal bool into field of type int", id="a bool as int"
+            {"count": True},
+            "count: cannot unmarshal bool into field of type int",
+            id="a bool as int",
         ),
         pytest.param(
             {"small": 2**31},
@@ -149,7 +153,9 @@ def test_values(given: dict[str, Any], attribute: str, value: object) -> None:
             {"inner": 1}, "inner: cannot unmarshal number into field of type Inner", id="no struct"
         ),
         pytest.param(
-            {"words": "x"}, "words: cannot unmarshal string into field of type []string", id="no list"
+            {"words": "x"},
+            "words: cannot unmarshal string into field of type []string",
+            id="no list",
         ),
         pytest.param(
             {"words": ["a", 1]},

@@ -29,7 +29,9 @@ def test_durations(text: str, seconds: float, printed: str) -> None:
     assert format_duration(value) == printed
 
 
-@pytest.mark.parametrize("text", ["", "5", "5x", "s", "-", "1h-5m", " 5s", "5 s", "\u0665s", "9" * 30 + "h"])
+@pytest.mark.parametrize(
+    "text", ["", "5", "5x", "s", "-", "1h-5m", " 5s", "5 s", "\u0665s", "9" * 30 + "h"]
+)
 def test_no_durations(text: str) -> None:
     with pytest.raises(ValueError, match="time: invalid duration"):
         parse_duration(text)

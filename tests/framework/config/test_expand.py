@@ -33,7 +33,8 @@ def profile(plugins: str) -> str:
 
 
 def scores(load: Load, plugins: str) -> list[tuple[str, int]]:
-    return [tuple(ref) for ref in load(profile(plugins)).profiles[0].plugins["score"]]
+    refs = load(profile(plugins)).profiles[0].plugins["score"]
+    return [(ref.name, ref.weight) for ref in refs]
 
 
 def names(load: Load, plugins: str, point: str) -> list[str]:
@@ -165,7 +166,11 @@ def test_all_of_multipoint_disabled(load: Load) -> None:
     )
     resolved = load(profile(plugins)).profiles[0]
     assert resolved.order == ("DefaultBinder", "LowCpu", "PrioritySort")
-    assert [point for point, refs in resolved.plugins.items() if refs] == ["queueSort", "filter", "bind"]
+    assert [point for point, refs in resolved.plugins.items() if refs] == [
+        "queueSort",
+        "filter",
+        "bind",
+    ]
 
 
 def test_a_plugin_disabled_everywhere_is_still_built(load: Load) -> None:

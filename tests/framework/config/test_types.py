@@ -58,7 +58,10 @@ def test_zero_means_the_default() -> None:
     )
     assert config.leader_election == LeaderElection(leader_elect=False)
     assert config.client_connection == ClientConnection(kubeconfig="x")
-    assert [e.http_timeout for e in config.extenders] == [timedelta(seconds=5), timedelta(seconds=1)]
+    assert [e.http_timeout for e in config.extenders] == [
+        timedelta(seconds=5),
+        timedelta(seconds=1),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +89,9 @@ def test_only_a_lone_profile_gets_a_name() -> None:
 
 def test_fields_have_the_names_of_upstream() -> None:
     names = [field.encode_name for field in msgspec.structs.fields(Extender)]
-    assert {"urlPrefix", "enableHTTPS", "tlsConfig", "httpTimeout", "nodeCacheCapable"} <= set(names)
+    assert {"urlPrefix", "enableHTTPS", "tlsConfig", "httpTimeout", "nodeCacheCapable"} <= set(
+        names
+    )
     assert Plugins().at("preFilter") == Plugins().pre_filter
     assert MISPLACED["extenders"] == "at the top level of the file"
     assert MISPLACED["pluginConfig"] == "inside a profile, profiles[]"

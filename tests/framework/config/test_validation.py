@@ -108,10 +108,21 @@ def test_what_upstream_refuses(load: Load, text: str, problem: str) -> None:
     assert str(caught.value) == problem
 
 
-def test_a_name_that_is_none(load: Load) -> None:
+@pytest.mark.parametrize(
+    ("name", "detail"),
+    [
+        pytest.param("a b", "name part must consist of alphanumeric", id="a space"),
+        pytest.param(
+            "kubernetes.io/a", "is an invalid extended resource name", id="Kubernetes' own"
+        ),
+        pytest.param("requests.a.com/b", "is an invalid extended resource name", id="a quota's"),
+        pytest.param("x" * 246 + ".com/b", "is an invalid extended resource name", id="too long"),
+    ],
+)
+def test_names_of_managed_resources(load: Load, name: str, detail: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        load("extenders:\n- managedResources:\n  - name: a b\n")
-    assert 'Invalid value: "a b": name part must consist of alphanumeric' in str(caught.value)
+        load(f"extenders:\n- managedResources:\n  - name: {name}\n")
+    assert f'Invalid value: "{name}": {detail}' in str(caught.value)
 
 
 @pytest.mark.parametrize(

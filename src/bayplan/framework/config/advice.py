@@ -18,7 +18,8 @@ from bayplan.framework.config.points import (
 )
 
 if TYPE_CHECKING:
-    from bayplan.framework.config.report import Path, Report
+    from bayplan.framework.config.paths import Path
+    from bayplan.framework.config.report import Report
     from bayplan.framework.config.types import Plugins
 
 

@@ -14,14 +14,15 @@ import msgspec
 from bayplan.errors import ConfigError
 from bayplan.framework.config.decode import decode
 from bayplan.framework.config.fields import duplicate
+from bayplan.framework.config.paths import parse
 from bayplan.framework.config.points import DEFAULTS, REMOVED, removal
-from bayplan.framework.config.report import Report, parse
+from bayplan.framework.config.report import Report
 from bayplan.framework.config.types import GROUP, VERSION
 from bayplan.framework.plugin import NoArgs
 
 if TYPE_CHECKING:
     from bayplan.framework.config.expand import Setting
-    from bayplan.framework.config.report import Path
+    from bayplan.framework.config.paths import Path
     from bayplan.framework.config.types import Extender, PluginConfig
     from bayplan.framework.plugin import Plugin
 

@@ -20,7 +20,8 @@ import msgspec
 
 from bayplan.framework.config.durations import parse_duration
 from bayplan.framework.config.fields import required, unsupported
-from bayplan.framework.config.report import Path, Report, render
+from bayplan.framework.config.paths import Path, render
+from bayplan.framework.config.report import Report
 
 S = TypeVar("S", bound=msgspec.Struct)
 

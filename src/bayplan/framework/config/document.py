@@ -14,7 +14,7 @@ from typing import Any, Final
 import yaml
 
 from bayplan.errors import Problem
-from bayplan.framework.config.report import Path, render
+from bayplan.framework.config.paths import Path, render
 from bayplan.framework.config.scalars import resolve, resolve_tagged
 
 MAX_BYTES: Final = 1 << 20

@@ -27,7 +27,8 @@ from bayplan.framework.config.resolved import PluginRef
 from bayplan.framework.plugin import MAX_SCORE, POINTS
 
 if TYPE_CHECKING:
-    from bayplan.framework.config.report import Path, Report
+    from bayplan.framework.config.paths import Path
+    from bayplan.framework.config.report import Report
     from bayplan.framework.config.types import Plugins, PluginSet
     from bayplan.framework.plugin import Plugin
     from bayplan.framework.registry import Registry

@@ -5,7 +5,6 @@ Used by the validation here; plugins may use the same in ``check_args``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
@@ -13,12 +12,15 @@ from typing import Any
 import msgspec
 
 from bayplan.framework.config.durations import format_duration
+from bayplan.model.label_syntax import quote
 
 
 def show(value: Any) -> str:
     """A value as Kubernetes prints it in messages: JSON."""
     if isinstance(value, timedelta):
-        return json.dumps(format_duration(value))
+        value = format_duration(value)
+    if isinstance(value, str):
+        return quote(value)
     return msgspec.json.encode(value).decode()
 
 

@@ -14,7 +14,8 @@ from bayplan.framework.config.points import DEFAULTS
 from bayplan.framework.config.types import GROUP, VERSION
 
 if TYPE_CHECKING:
-    from bayplan.framework.config.report import Path, Report
+    from bayplan.framework.config.paths import Path
+    from bayplan.framework.config.report import Report
     from bayplan.framework.config.resolved import ProfileConfig
     from bayplan.framework.config.types import KubeSchedulerProfile
 

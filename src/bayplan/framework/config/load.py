@@ -61,9 +61,11 @@ def load_config(
         directory = text_or_path.parent
         text_or_path = _read(text_or_path, source)
     documents, problems = read_documents(text_or_path)
-    if problems:
+    if problems and not documents:
         raise ConfigError(problems, source)
-    return _Loader(registry, directory, source).load([(node.value, node) for node in documents])
+    loader = _Loader(registry, directory, source)
+    loader.report.problems += problems
+    return loader.load([(node.value, node) for node in documents])
 
 
 def load_config_objects(
@@ -85,9 +87,13 @@ def default_config(registry: Registry) -> Configuration:
 def _read(path: FilePath, source: str) -> str:
     try:
         with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1).decode()
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise ConfigError([Problem("", error.strerror or str(error))], source) from error
+    if len(content) > MAX_BYTES:
+        raise ConfigError([Problem("", f"the file is larger than {MAX_BYTES} bytes")], source)
+    try:
+        return content.decode()
     except UnicodeDecodeError as error:
         raise ConfigError([Problem("", "not UTF-8 text")], source) from error
 
@@ -102,7 +108,7 @@ class _Loader:
         #: Where relative plugin directories start.
         self._directory = directory
         self._source = source
-        self._report = Report()
+        self.report = Report()
 
     def load(self, documents: Sequence[tuple[Any, Node | None]]) -> Configuration:
         found: dict[str, _Document] = {}
@@ -112,18 +118,18 @@ class _Loader:
             else:
                 found[kind] = document
         # Without its own kind the rest cannot be told apart from a mistake in it.
-        if types.KIND not in found and not self._report.problems:
+        if types.KIND not in found and not self.report.problems:
             if own.KIND not in found:
-                self._report.error((), f"there is no {types.KIND} in it")
-            found[types.KIND] = _Document({}, types.VERSION, Report(parent=self._report))
+                self.report.error((), f"there is no {types.KIND} in it")
+            found[types.KIND] = _Document({}, types.VERSION, Report(parent=self.report))
         settings, own_report = self._own(found.get(own.KIND))
         configuration = None
         if types.KIND in found:
             configuration = self._scheduler(found[types.KIND], settings)
             profiles = self._algorithms(configuration.profiles, settings, own_report)
             configuration = replace(configuration, profiles=profiles)
-        if self._report.problems or configuration is None:
-            raise ConfigError(sorted(self._report.problems, key=_in_file), self._source)
+        if self.report.problems or configuration is None:
+            raise ConfigError(sorted(self.report.problems, key=_in_file), self._source)
         return configuration
 
     def _documents(
@@ -131,15 +137,16 @@ class _Loader:
     ) -> Iterator[tuple[str, _Document]]:
         """The documents of a known kind; the others are in the report."""
         for content, node in documents:
-            report = Report(node, parent=self._report)
+            report = Report(node, parent=self.report)
             if not isinstance(content, Mapping):
                 report.error((), "a configuration is an object with apiVersion and kind")
                 continue
             kind, version = content.get("kind"), content.get("apiVersion")
-            missing = [name for name in ("kind", "apiVersion") if not content.get(name)]
-            for name in missing:
-                report.error((name,), f"Object '{name[0].upper()}{name[1:]}' is missing")
-            if missing:
+            if not kind:
+                report.error(("kind",), "Object 'Kind' is missing")
+            if not version:
+                report.error(("apiVersion",), "Object 'apiVersion' is missing")
+            if not kind or not version:
                 continue
             kind, version = str(kind), str(version)
             known = _VERSIONS.get(kind, frozenset())
@@ -154,7 +161,7 @@ class _Loader:
 
     def _own(self, document: _Document | None) -> tuple[BayplanConfiguration, Report]:
         if document is None:
-            return BayplanConfiguration(), self._report
+            return BayplanConfiguration(), self.report
         report = document.report
         settings = decode(document.content, BayplanConfiguration, (), report)
         settings = settings or BayplanConfiguration()
@@ -189,7 +196,7 @@ class _Loader:
             enable_contention_profiling=bool(config.enable_contention_profiling),
             delay_cache_until_active=config.delay_cache_until_active,
             own=settings,
-            warnings=self._report.warnings,
+            warnings=self.report.warnings,
             api_version=document.api_version,
             source=self._source,
         )

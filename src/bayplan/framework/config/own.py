@@ -14,7 +14,8 @@ import msgspec
 
 from bayplan.framework.config.decode import Int64
 from bayplan.framework.config.fields import duplicate, invalid, required
-from bayplan.framework.config.report import Path, Report, parse
+from bayplan.framework.config.paths import Path, parse
+from bayplan.framework.config.report import Report
 
 VERSION: Final = "bayplan.io/v1alpha1"
 KIND: Final = "BayplanConfiguration"

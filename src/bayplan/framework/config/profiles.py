@@ -17,7 +17,7 @@ from bayplan.framework.config.expand import Setting, expand
 from bayplan.framework.config.fields import invalid
 from bayplan.framework.config.legacy import LEGACY_VERSIONS, report_differences
 from bayplan.framework.config.own import is_reference
-from bayplan.framework.config.report import Path, render
+from bayplan.framework.config.paths import Path, render
 from bayplan.framework.config.resolved import Place, ProfileConfig
 
 if TYPE_CHECKING:

@@ -6,35 +6,14 @@ at once. Read by ``load``, which raises the problems or keeps the warnings.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from bayplan.errors import Problem
+from bayplan.framework.config.paths import Path, render
 
 if TYPE_CHECKING:
     from bayplan.framework.config.document import Node
-
-#: A way into a document: ``("profiles", 0, "plugins")``.
-Path = tuple[str | int, ...]
-
-_PART = re.compile(r"[^.\[\]]+")
-
-
-def render(path: Path) -> str:
-    """``profiles[0].plugins``, as Kubernetes writes paths."""
-    text = ""
-    for part in path:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        else:
-            text += f".{part}" if text else part
-    return text
-
-
-def parse(path: str) -> Path:
-    """The reverse of ``render``, for paths that plugins hand over as text."""
-    return tuple(int(part) if part.isdigit() else part for part in _PART.findall(path))
 
 
 class Report:

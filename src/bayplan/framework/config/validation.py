@@ -10,11 +10,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bayplan.framework.config.fields import duplicate, invalid, required
-from bayplan.framework.config.names import is_extended_resource, qualified_name_problems
-from bayplan.framework.config.report import render
+from bayplan.framework.config.paths import render
+from bayplan.model.label_syntax import key_problems
 
 if TYPE_CHECKING:
-    from bayplan.framework.config.report import Path, Report
+    from bayplan.framework.config.paths import Path
+    from bayplan.framework.config.report import Report
     from bayplan.framework.config.types import (
         Extender,
         KubeSchedulerConfiguration,
@@ -129,8 +130,15 @@ def _extenders(extenders: tuple[Extender, ...], report: Report) -> None:
 
 
 def _resource_name(name: str, path: Path, report: Report) -> None:
-    problems = qualified_name_problems(name)
+    problems = key_problems(name)
     for problem in problems:
         report.error(path, invalid(name, problem))
-    if not problems and not is_extended_resource(name):
+    if not problems and not _is_extended(name):
         report.error(path, invalid(name, "is an invalid extended resource name"))
+
+
+def _is_extended(name: str) -> bool:
+    """Whether nodes may offer it beside what Kubernetes itself defines (core/v1/helper: IsExtendedResourceName)."""
+    if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
+        return False
+    return not key_problems(f"requests.{name}")  # its name in a quota

@@ -30,13 +30,13 @@ _OFFSET: Final = 1 << 31
 class Trial:
     """Some nodes that were tried: what stands in the way on each, or who has to go."""
 
-    def __init__(self, lower: LowerPods, order: Positions, violating: Mask) -> None:
+    def __init__(self, lower: LowerPods) -> None:
         n = len(lower.rows)
         self.lower = lower
-        #: Positions of the pods by importance.
-        self.order = order
+        #: Positions of the pods by importance, see ``rank``.
+        self.order: Positions = np.empty(0, np.intp)
         #: By position: its eviction violates a budget.
-        self.violating = violating
+        self.violating: Mask = np.zeros(len(lower.pods), np.bool_)
         #: By position: it has to go.
         self.victim: Mask = np.zeros(len(lower.pods), np.bool_)
         #: 0 where room can be made, else the number of the outcome that says why not.
@@ -44,6 +44,11 @@ class Trial:
         self.outcomes: list[Rejected] = []
         #: What each node costs, see ``settle``.
         self.price: tuple[NDArray[np.float64] | Numbers, ...] = ()
+
+    def rank(self, order: Positions, violating: Mask) -> None:
+        """Say in which order pods may stay; not needed where the pod fits nowhere."""
+        self.order = order
+        self.violating = violating
 
     def objects(self, where: Mask, said: Rejected) -> None:
         """Room cannot be made on these nodes."""

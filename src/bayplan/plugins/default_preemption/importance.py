@@ -6,7 +6,7 @@ Read by ``search``. Everything is done for the pods of many nodes at once.
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from bayplan.cluster.budgets import Budget
     from bayplan.cluster.cluster import Cluster
+    from bayplan.cluster.podinfo import Kin
     from bayplan.cluster.pods import PodTable
     from bayplan.cluster.thinned import LowerPods
 
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.intp]
+#: Memo of one search: the budgets that cover pods of a kin.
+Guards: TypeAlias = "dict[Kin, list[Budget]]"
 
 
 def start_times(table: PodTable, pods: Positions) -> NDArray[np.float64]:
@@ -35,17 +38,34 @@ def by_importance(table: PodTable, lower: LowerPods) -> Positions:
     reverse order: upstream reads the clock at each comparison, so the one looked at first always seems the older.
     """
     started = start_times(table, lower.pods)
-    # One number for the node and the priority: a sort by fewer keys takes less.
-    importance = (lower.owner << 32) - table.priority.data[lower.pods]
-    young = np.isinf(started)
-    if not young.any():
-        return np.lexsort((started, importance))
+    priority = table.priority.data[lower.pods].astype(np.int64)
+    single = _single_key(lower.owner, priority, started)
+    if single is not None:
+        return np.argsort(single, kind="stable")
     arrival = np.arange(len(lower.pods))
-    arrival[young] *= -1
-    return np.lexsort((arrival, started, importance))
+    arrival[np.isinf(started)] *= -1
+    return np.lexsort((arrival, started, -priority, lower.owner))
 
 
-def protected(cluster: Cluster, lower: LowerPods, order: Positions) -> Mask:
+def _single_key(
+    owner: Positions, priority: NDArray[np.int64], started: NDArray[np.float64]
+) -> NDArray[np.int64] | None:
+    """Node, priority and start in one number, where they fit: sorting by it takes a sixth of the time."""
+    if not len(owner):
+        return priority
+    if np.isinf(started).any():
+        return None
+    since = started - started.min()
+    seconds = since.astype(np.int64)
+    below = int(priority.max()) - priority
+    bits, more_bits = int(seconds.max()).bit_length(), int(below.max()).bit_length()
+    if int(owner[-1]).bit_length() + more_bits + bits > 62 or (seconds != since).any():
+        return None
+    key: NDArray[np.int64] = (owner << more_bits | below) << bits | seconds
+    return key
+
+
+def protected(cluster: Cluster, lower: LowerPods, order: Positions, guards: Guards) -> Mask:
     """Whose eviction would violate a disruption budget, if all pods before them in ``order`` were evicted too.
 
     By position. A budget counts every pod that it covers, whether or not another budget protects the pod already.
@@ -53,7 +73,7 @@ def protected(cluster: Cluster, lower: LowerPods, order: Positions) -> Mask:
     violating = np.zeros(len(lower.pods), np.bool_)
     if not len(cluster.budgets) or not len(order):
         return violating
-    budgets, turn, number = _covered(cluster, lower.pods[order])
+    budgets, turn, number = _covered(cluster, lower.pods[order], guards)
     # How many of the node's pods that the budget counts come before this one.
     group = number * len(lower.rows) + lower.owner[order[turn]]
     together = np.argsort(group, kind="stable")
@@ -67,7 +87,9 @@ def protected(cluster: Cluster, lower: LowerPods, order: Positions) -> Mask:
     return violating
 
 
-def _covered(cluster: Cluster, pods: Positions) -> tuple[list[Budget], Positions, Positions]:
+def _covered(
+    cluster: Cluster, pods: Positions, guards: Guards
+) -> tuple[list[Budget], Positions, Positions]:
     """The budgets in question, and as two columns which pod (by position in ``pods``) is counted by which of them."""
     table = cluster.pods
     numbers: dict[Budget, int] = {}
@@ -76,7 +98,9 @@ def _covered(cluster: Cluster, pods: Positions) -> tuple[list[Budget], Positions
     for pod in pods[sample].tolist():
         kin = table.kins[pod]
         assert kin is not None
-        covering = cluster.budgets.covering(kin.namespace, kin.labels)
+        covering = guards.get(kin)
+        if covering is None:
+            covering = guards[kin] = cluster.budgets.covering(kin.namespace, kin.labels)
         counters.append([numbers.setdefault(budget, len(numbers)) for budget in covering])
     budgets = list(numbers)
     sizes = np.fromiter(map(len, counters), np.intp, len(counters))

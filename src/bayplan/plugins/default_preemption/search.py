@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from bayplan.cluster.thinned import LowerPods, ThinnedNodes, too_big
 from bayplan.framework.status import Rejected
 from bayplan.plugins.default_preemption.candidates import Candidates, Trial
-from bayplan.plugins.default_preemption.importance import Mask, by_importance, protected
+from bayplan.plugins.default_preemption.importance import Guards, by_importance, protected
 from bayplan.plugins.default_preemption.messages import NO_VICTIMS
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Search:
         self._state = state
         self._dry_run = dry_run
         self._batch = dry_run.batch(pod, state)
+        self._guards: Guards = {}
         self._promised = np.array(dry_run.promised_rows(pod), np.intp)
 
     def run(self, rows: Rows, found: Candidates) -> None:
@@ -50,7 +51,7 @@ class Search:
         while start < len(rows) and not found.enough:
             # So many are needed at the very least, so none of them is tried in vain.
             at_once = (
-                found.lacking if self._batch is None else max(2 * at_once, found.lacking, _AT_ONCE)
+                found.lacking if self._batch is None else max(4 * at_once, found.lacking, _AT_ONCE)
             )
             found.add(self._try(rows[start : start + at_once]))
             start += at_once
@@ -58,15 +59,22 @@ class Search:
     def _try(self, rows: Rows) -> Trial:
         cluster = self._view.cluster
         lower = LowerPods(cluster, rows, self._pod.priority)
-        order = by_importance(cluster.pods, lower)
-        violating = protected(cluster, lower, order)
-        trial = Trial(lower, order, violating)
+        trial = Trial(lower)
         alone = np.ones(len(rows), np.bool_)
+        nodes: ThinnedNodes | None = None
         if self._batch is not None:
             alone = np.isin(rows, self._promised) | too_big(cluster, rows)
-            _try_together(self._batch, ThinnedNodes(cluster, lower), trial)
-        trial.objects(lower.counts == 0, NO_VICTIMS)
+            nodes = ThinnedNodes(cluster, lower)
+            verdicts = self._batch.judge(nodes)
+            trial.index[:] = verdicts.index
+            trial.outcomes.extend(verdicts.outcomes)
         alone &= lower.counts > 0
+        trial.objects(lower.counts == 0, NO_VICTIMS)
+        if alone.any() or (trial.index == 0).any():
+            order = by_importance(cluster.pods, lower)
+            trial.rank(order, protected(cluster, lower, order, self._guards))
+        if self._batch is not None and nodes is not None:
+            _let_stay(self._batch, nodes, trial)
         for i in np.flatnonzero(alone).tolist():
             self._try_alone(i, trial)
         trial.settle(cluster)
@@ -113,13 +121,10 @@ class Search:
         return None
 
 
-def _try_together(batch: BatchDryRun, nodes: ThinnedNodes, trial: Trial) -> None:
-    """Find the victims on all nodes, round by round; ``nodes`` lack all pods of lower priority."""
-    verdicts = batch.judge(nodes)
-    trial.index[:] = verdicts.index
-    trial.outcomes.extend(verdicts.outcomes)
-    lower, turns = trial.lower, trial.all_turns()
-    in_play: Mask = trial.index == 0
+def _let_stay(batch: BatchDryRun, nodes: ThinnedNodes, trial: Trial) -> None:
+    """Put pods back in rounds, one on each node where the pod fits; who cannot stay is a victim."""
+    lower, in_play = trial.lower, trial.index == 0
+    turns = trial.all_turns()
     for turn in range(int(lower.counts.max(where=in_play, initial=0))):
         whose = np.flatnonzero(in_play & (lower.counts > turn))
         pods = turns[lower.starts[whose] + turn]

@@ -76,9 +76,7 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return False
         return requests.is_extended(name)
 
-    def filter(
-        self, pod: PodInfo, nodes: Nodes, state: CycleState
-    ) -> Verdicts | Rejected | None:
+    def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Verdicts | Rejected | None:
         """Nodes with too little left say of what; where they offer too little, eviction is no cure."""
         asked = state.get(ASKED)
         if asked is None:

@@ -29,7 +29,7 @@ class _Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     """What all parts of the arguments have in common."""
 
 
-class ResourceSpec(_Args):
+class ResourceSpec(_Args, frozen=True):
     """A resource that nodes are ranked by, and how much it counts."""
 
     name: str
@@ -43,20 +43,20 @@ class ResourceSpec(_Args):
 CPU_AND_MEMORY: Final = (ResourceSpec("cpu"), ResourceSpec("memory"))
 
 
-class ShapePoint(_Args):
+class ShapePoint(_Args, frozen=True):
     """The score, from 0 to 10, of a resource that is used to so many percent."""
 
     utilization: int = 0
     score: int = 0
 
 
-class RequestedToCapacityRatio(_Args):
+class RequestedToCapacityRatio(_Args, frozen=True):
     """A score for each utilization: points, joined by straight lines."""
 
     shape: tuple[ShapePoint, ...] | None = None
 
 
-class ScoringStrategy(_Args):
+class ScoringStrategy(_Args, frozen=True):
     """How nodes are ranked."""
 
     type: str = ""
@@ -68,7 +68,7 @@ class ScoringStrategy(_Args):
             msgspec.structs.force_setattr(self, "resources", CPU_AND_MEMORY)
 
 
-class NodeResourcesFitArgs(_Args):
+class NodeResourcesFitArgs(_Args, frozen=True):
     """What the filter leaves out, and how nodes are ranked."""
 
     ignored_resources: tuple[str, ...] | None = None

@@ -1,12 +1,13 @@
 """How NodeResourcesFit ranks nodes: by what is left, by what is used, or by a shape of one's own.
 
-A resource's part is a whole percentage, rounded down, and the node's score the weighted mean of the parts. Where columns
-hold amounts too large for exact division in floats, those nodes are computed with Python's integers instead.
+A resource's part is a whole percentage, rounded down, and the node's score the weighted mean of the parts. Percentages
+are divided in floats, where that gives exactly the same; nodes that offer too much for it, and single nodes, are computed
+with Python's integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
+_Columns = Sequence[tuple[_Ints, _Ints]]
 
 #: Up to so many nodes, plain integers are faster than columns.
 FEW: Final = 8
-#: Below this, ``100 * x / y`` rounded down is the same in floats as in integers.
-_EXACT: Final = (1 << 53) // MAX_SCORE
 #: Shape scores go from 0 to 10.
 _SHAPE_SCALE: Final = 10
 
@@ -50,7 +50,7 @@ class Scorer:
         ratio = strategy.requested_to_capacity_ratio
         #: By percentage used; None for the strategies without a shape.
         self._shape = shape_table(ratio.shape) if ratio is not None and ratio.shape else None
-        self._shape_column = None if self._shape is None else np.array(self._shape, np.float64)
+        self._shape_column = None if self._shape is None else np.array(self._shape, np.int32)
 
     def plan(self, requests: Mapping[str, int], nodes: NodeTable) -> tuple[Ranked, ...]:
         """What of the strategy's resources matters to a pod: of a vendor's, those it asks for."""
@@ -64,81 +64,77 @@ class Scorer:
         """One score per node."""
         if not plan:
             return 0
-        columns = [(nodes.allocatable(r.number), _used(nodes, r.number)) for r in plan]
-        if len(nodes) <= FEW:
-            return np.array(self._each(columns, plan), np.int64)
-        return self._columns(columns, plan)
+        if len(nodes) > FEW:
+            return self._columns(nodes, plan)
+        columns = _columns_of(nodes, plan)
+        if len(nodes) == 1:
+            return self._one(columns, plan, 0)
+        return np.array([self._one(columns, plan, i) for i in range(len(nodes))], np.int64)
 
     # --- in columns
 
-    def _columns(self, columns: list[tuple[_Ints, _Ints]], plan: Sequence[Ranked]) -> Scores:
-        total = weights = None
-        huge = None
-        for (offered, used), (_, amount, weight) in zip(columns, plan, strict=True):
-            if np.maximum.reduce(offered) >= _EXACT:
-                rows = offered >= _EXACT
-                huge = rows if huge is None else huge | rows
-            counts: _Floats | int = weight
-            if np.minimum.reduce(offered) <= 0:
-                counts = (offered > 0) * float(weight)
-                offered = np.maximum(offered, 1)
-            part = self._part(offered, used, amount)
+    def _columns(self, nodes: Nodes, plan: Sequence[Ranked]) -> Scores:
+        total = np.zeros(len(nodes), np.int32)
+        weights: NDArray[np.int32] | int = 0
+        for number, amount, weight in plan:
+            offer = nodes.cluster.nodes.offers.of(nodes, number)
+            part = self._part(offer.whole, _used(nodes, number), amount)
+            counts: NDArray[np.int32] | int = weight
+            if offer.absent is not None:
+                counts = np.where(offer.absent, np.int32(0), np.int32(weight))
             if self._shape is not None:
-                counts = (part > 0) * counts
+                counts = np.where(part > 0, counts, np.int32(0))
             if weight != 1 or isinstance(counts, np.ndarray):
                 part *= counts
-            total = part if total is None else np.add(total, part, out=total)
-            weights = counts if weights is None else weights + counts
+            total += part
+            weights = weights + counts
         scores = self._mean(total, weights)
-        if huge is not None:
-            rows = np.flatnonzero(huge)
-            scores[rows] = self._each([(o[rows], u[rows]) for o, u in columns], plan)
+        self._redo_huge(scores, nodes, plan)
         return scores
 
-    def _part(self, offered: _Ints, used: _Ints, amount: int) -> _Floats:
-        """The resource's part, a whole number from 0 to 100; ``offered`` is positive."""
-        whole = offered.astype(np.float64)
+    def _part(self, whole: _Floats, used: _Ints, amount: int) -> NDArray[np.int32]:
+        """The resource's part, from 0 to 100."""
+        part = used.astype(np.float64)
         if self._least:
-            part = (offered - used).astype(np.float64)
+            np.subtract(whole, part, out=part)
             part -= amount
             np.maximum(part, np.zeros(len(part)), out=part)
         else:
-            part = used.astype(np.float64)
             part += amount
             np.minimum(part, whole, out=part)
         part *= MAX_SCORE
         part /= whole
-        np.trunc(part, out=part)
-        if self._shape_column is None:
-            return part
-        return self._shape_column.take(part.astype(np.intp))
+        percent = part.astype(np.int32)
+        return percent if self._shape_column is None else self._shape_column.take(percent)
 
-    def _mean(self, total: _Floats, weights: _Floats | int) -> Scores:
+    def _mean(self, total: NDArray[np.int32], weights: NDArray[np.int32] | int) -> Scores:
         if isinstance(weights, np.ndarray):
-            np.maximum(weights, 1, out=weights)
-        total /= weights
-        if self._shape is not None:
-            total += 0.5
-        return total.astype(np.int64)
+            weights = np.maximum(weights, 1)
+        if self._shape is not None:  # the one mean that is rounded to the nearest
+            total = 2 * total + weights
+            weights = 2 * weights
+        if isinstance(weights, int) and weights & (weights - 1) == 0:
+            return (total >> (weights.bit_length() - 1)).astype(np.int64)
+        return (total // weights).astype(np.int64)
+
+    def _redo_huge(self, scores: Scores, nodes: Nodes, plan: Sequence[Ranked]) -> None:
+        """Nodes that offer more than floats are exact for."""
+        offers = [nodes.cluster.nodes.offers.of(nodes, resource.number) for resource in plan]
+        huge = [offer.huge for offer in offers if offer.huge is not None]
+        if huge:
+            columns = _columns_of(nodes, plan)
+            for i in np.flatnonzero(np.logical_or.reduce(huge)).tolist():
+                scores[i] = self._one(columns, plan, i)
 
     # --- node by node
 
-    def _each(self, columns: Iterable[tuple[_Ints, _Ints]], plan: Sequence[Ranked]) -> list[int]:
-        lists = [
-            (offered.tolist(), used.tolist(), amount, weight)
-            for (offered, used), (_, amount, weight) in zip(columns, plan, strict=True)
-        ]
-        return [
-            self._one([(o[i], u[i], amount, weight) for o, u, amount, weight in lists])
-            for i in range(len(lists[0][0]))
-        ]
-
-    def _one(self, resources: Iterable[tuple[int, int, int, int]]) -> int:
+    def _one(self, columns: _Columns, plan: Sequence[Ranked], i: int) -> int:
         total = weights = 0
-        for offered, used, amount, weight in resources:
-            if not offered:
+        for (offers, uses), (_, amount, weight) in zip(columns, plan, strict=True):
+            offered = offers.item(i)
+            if offered <= 0:
                 continue
-            used = min(used + amount, offered)
+            used = min(uses.item(i) + amount, offered)
             part = ((offered - used if self._least else used) * MAX_SCORE) // offered
             if self._shape is not None:
                 part = self._shape[part]
@@ -151,6 +147,11 @@ class Scorer:
         if self._shape is None:
             return total // weights
         return (2 * total + weights) // (2 * weights)
+
+
+def _columns_of(nodes: Nodes, plan: Sequence[Ranked]) -> _Columns:
+    """What the nodes offer of each resource, and what is used of it."""
+    return [(nodes.allocatable(r.number), _used(nodes, r.number)) for r in plan]
 
 
 def _used(nodes: Nodes, number: int) -> _Ints:

@@ -1,0 +1,297 @@
+"""Why a pod goes where it goes, or nowhere: what ``bayplan explain`` shows.
+
+Made of a decision's picture and of what ``relax`` finds; rendered as a table by ``cli.explanation_table`` and as JSON by
+``to_json``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from bayplan.cluster.podinfo import PodInfo
+from bayplan.cycle.attempt import evaluate
+from bayplan.cycle.postfilter import make_room
+from bayplan.cycle.record import Decision, NodeLine, Picture
+from bayplan.errors import BayplanError
+from bayplan.framework.preemption import Nominated
+from bayplan.sim.amounts import quantity_text
+from bayplan.sim.relax import suggestions
+from bayplan.sim.relaxation import Suggestion
+from bayplan.sim.situation import Situation
+
+
+class NoSuchNode(BayplanError):
+    """A node to be looked at closely that is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """One resource of one node."""
+
+    resource: str
+    allocatable: str
+    #: By the pods that are there.
+    requested: str
+    #: By this pod.
+    asked: str
+    enough: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDetail:
+    """One node, looked at closely."""
+
+    line: NodeLine
+    room: list[Room]
+    pods: tuple[int, int]
+    #: Every filter plugin that turns the node down and what it says, the deciding one first.
+    objections: list[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Explanation:
+    """A decision, ready to be shown."""
+
+    pod: str
+    scheduler: str
+    #: Nodes that fit, the best first; then the others by name.
+    lines: list[NodeLine]
+    #: Score plugins that had a say, with their weights, in the order of the profile.
+    plugins: dict[str, int]
+    #: Empty where the pod fits nowhere.
+    chosen: str
+    #: The nodes that share the highest total.
+    best: list[str]
+    #: The FailedScheduling text; empty where the pod fits.
+    message: str = ""
+    #: How often each thing was said, with the plugin that said it.
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    preemption: Nominated | None = None
+    suggestions: list[Suggestion] = field(default_factory=list)
+    #: Where the pod is already.
+    placed_on: str = ""
+    detail: NodeDetail | None = None
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def fitting(self) -> list[NodeLine]:
+        """The nodes that passed all filters."""
+        return [line for line in self.lines if line.rejected is None]
+
+    @property
+    def turned_down(self) -> list[NodeLine]:
+        """The nodes that did not."""
+        return [line for line in self.lines if line.rejected is not None]
+
+    def line(self, node: str) -> NodeLine | None:
+        """What was said of one node."""
+        return next((line for line in self.lines if line.node == node), None)
+
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        if not self.chosen:
+            return f"{self.pod} fits nowhere: {self.message}"
+        return f"{self.pod} goes to {self.chosen}: {self._why()}"
+
+    def _why(self) -> str:
+        fitting = self.fitting
+        if len(fitting) == 1:
+            return f"the only one of {len(self.lines)} nodes that fits"
+        of = f"of {len(fitting)} nodes that fit"
+        line = self.line(self.chosen)
+        total = line.total if line is not None else 0
+        if self.chosen not in self.best:
+            return f"it was promised to the pod earlier ({of}, {self.best[0]} scores higher)"
+        if len(self.best) > 1:
+            return f"drawn from the {len(self.best)} best {of} (total {total})"
+        return f"the best {of} (total {total})"
+
+    def whereabouts(self) -> str:
+        """How the node that the pod is on compares; empty for a pending pod."""
+        if not self.placed_on:
+            return ""
+        at = f"it runs on {self.placed_on}"
+        line = self.line(self.placed_on)
+        if line is None:
+            return f"{at}, which is not among the nodes"
+        if line.rejected is not None:
+            return f"{at}, where it would not be placed now: {line.rejected.message}"
+        if self.placed_on == self.chosen:
+            return f"{at}, and would go there again"
+        if self.placed_on in self.best:
+            return f"{at}, which is as good as {self.chosen}"
+        rank = 1 + sum(other.total > line.total for other in self.fitting)
+        return f"{at}, now number {rank} of {len(self.fitting)} (total {line.total})"
+
+    def to_json(self) -> dict[str, Any]:
+        """For ``-o json``: nodes, verdicts, scores, the choice and what would help."""
+        answer: dict[str, Any] = {
+            "pod": self.pod,
+            "schedulerName": self.scheduler,
+            "fits": bool(self.chosen),
+            "chosen": self.chosen or None,
+            "best": self.best,
+            "explanation": self.headline(),
+            "nodes": [_line_json(line) for line in self.lines],
+            "reasons": [
+                {"plugin": plugin, "reason": reason, "nodes": count}
+                for (plugin, reason), count in self.reasons.most_common()
+            ],
+            "suggestions": [suggestion.to_json() for suggestion in self.suggestions],
+            "notes": self.notes,
+        }
+        if self.message:
+            answer["message"] = self.message
+        if self.placed_on:
+            answer["placedOn"] = {"node": self.placed_on, "explanation": self.whereabouts()}
+        if self.preemption is not None:
+            answer["preemption"] = {
+                "node": self.preemption.node,
+                "victims": [
+                    {"pod": victim.key, "priority": victim.priority}
+                    for victim in self.preemption.victims
+                ],
+                "violations": self.preemption.violations,
+            }
+        if self.detail is not None:
+            answer["detail"] = _detail_json(self.detail)
+        return answer
+
+
+def explain(situation: Situation, *, node: str = "") -> Explanation:
+    """Decide, and say why; ``node`` is looked at closely.
+
+    Raises:
+        PluginError: a plugin failed.
+        NoSuchNode: there is no such node.
+    """
+    pod, desk = situation.info(), situation.desk
+    decision = evaluate(pod, desk)
+    if decision.fits and decision.evaluation.rank is None:
+        decision.evaluation.ranking(
+            pod
+        )  # a promised node is taken without scores, and people want to see them
+    picture = decision.picture()
+    explanation = _told(situation, decision, picture)
+    if not explanation.chosen:
+        explanation.preemption, said = make_room(decision, desk)
+        explanation.message = picture.message(said)
+    stuck = not explanation.chosen
+    if node:
+        line = explanation.line(node)
+        if line is None:
+            raise NoSuchNode(f"there is no node {node}")
+        explanation.detail = _detail(situation, decision, line)
+        stuck = line.rejected is not None
+    if stuck:
+        explanation.suggestions = suggestions(situation, decision, picture, node=node)
+    return explanation
+
+
+def _told(situation: Situation, decision: Decision, picture: Picture) -> Explanation:
+    lines = picture.lines()
+    fitting = sorted(
+        (line for line in lines if line.rejected is None), key=lambda line: (-line.total, line.node)
+    )
+    turned_down = [line for line in lines if line.rejected is not None]
+    highest = fitting[0].total if fitting else 0
+    scored = fitting[0].scores if fitting else {}
+    return Explanation(
+        pod=decision.pod.key,
+        scheduler=situation.profile.name,
+        lines=[*fitting, *turned_down],
+        plugins={name: score.weight for name, score in scored.items()},
+        chosen=decision.node,
+        best=[line.node for line in fitting if line.total == highest],
+        reasons=Counter(
+            (line.rejected.plugin, line.rejected.message)
+            for line in turned_down
+            if line.rejected is not None
+        ),
+        placed_on=situation.placed_on,
+        notes=_notes(situation, decision.pod),
+    )
+
+
+def _notes(situation: Situation, pod: PodInfo) -> list[str]:
+    notes = []
+    wanted = situation.pod.spec.scheduler_name
+    if wanted and wanted != situation.profile.name:
+        notes.append(
+            f"the pod asks for the scheduler {wanted}; this is what {situation.profile.name} says"
+        )
+    for plugin in situation.profile.pre_enqueue:
+        said = plugin.pre_enqueue(pod)
+        if said is not None:
+            notes.append(f"it is not tried at all as long as {plugin.name} says: {said.message}")
+    if situation.placed_on and any(v.matters for v in situation.pod.spec.volumes):
+        notes.append("its claims are bound by now, which may leave it less choice than it had")
+    return notes
+
+
+def _detail(situation: Situation, decision: Decision, line: NodeLine) -> NodeDetail:
+    nodes, row = situation.cluster.view.nodes, line.row
+    room = []
+    for name, amount in sorted(decision.pod.requests.items()):
+        offered, given = int(nodes.allocatable(name)[row]), int(nodes.requested(name)[row])
+        enough = amount == 0 or amount <= offered - given
+        texts = [quantity_text(name, value) for value in (offered, given, amount)]
+        room.append(Room(name, texts[0], texts[1], texts[2], enough))
+    pods = int(nodes.pod_count[row]), int(nodes.max_pods[row])
+    return NodeDetail(line, room, pods, _objections(decision, line))
+
+
+def _objections(decision: Decision, line: NodeLine) -> list[tuple[str, str]]:
+    """Later plugins' verdicts are known too where they judge all nodes at once."""
+    said = [] if line.rejected is None else [line.rejected]
+    feasible = decision.evaluation.feasible
+    for part in feasible.verdicts if feasible is not None else ():
+        if part.index is not None and part.index[line.row]:
+            outcome = part.outcome(int(part.index[line.row]))
+            if outcome not in said:
+                said.append(outcome)
+    return [(one.plugin, one.message) for one in said]
+
+
+def _line_json(line: NodeLine) -> dict[str, Any]:
+    if line.rejected is not None:
+        return {
+            "node": line.node,
+            "code": line.rejected.code.label,
+            "plugin": line.rejected.plugin,
+            "reasons": list(line.rejected.reasons),
+        }
+    return {
+        "node": line.node,
+        "code": "Success",
+        "total": line.total,
+        "scores": {
+            name: {
+                "raw": score.raw,
+                "normalized": score.normalized,
+                "weight": score.weight,
+                "weighted": score.weighted,
+            }
+            for name, score in line.scores.items()
+        },
+    }
+
+
+def _detail_json(detail: NodeDetail) -> dict[str, Any]:
+    return {
+        **_line_json(detail.line),
+        "resources": [
+            {
+                "resource": room.resource,
+                "allocatable": room.allocatable,
+                "requested": room.requested,
+                "asked": room.asked,
+                "enough": room.enough,
+            }
+            for room in detail.room
+        ],
+        "pods": {"count": detail.pods[0], "allocatable": detail.pods[1]},
+        "objections": [{"plugin": plugin, "message": text} for plugin, text in detail.objections],
+    }
