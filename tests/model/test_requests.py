@@ -50,12 +50,17 @@ def pod(*containers: dict[str, Any], status: dict[str, Any] | None = None, **spe
             id="containers add up",
         ),
         pytest.param(
-            pod(container(cpu="1"), initContainers=[container("i", cpu="3"), container("j", cpu="2")]),
+            pod(
+                container(cpu="1"),
+                initContainers=[container("i", cpu="3"), container("j", cpu="2")],
+            ),
             {"cpu": 3000},
             id="init containers run one after the other",
         ),
         pytest.param(
-            pod(container(cpu="3", memory="1"), initContainers=[container("i", cpu="1", memory="2")]),
+            pod(
+                container(cpu="3", memory="1"), initContainers=[container("i", cpu="1", memory="2")]
+            ),
             {"cpu": 3000, "memory": 2},
             id="each resource by itself",
         ),
@@ -107,7 +112,9 @@ def pod(*containers: dict[str, Any], status: dict[str, Any] | None = None, **spe
             {"cpu": 1},
             id="sums are rounded once",
         ),
-        pytest.param(pod(container(cpu="1u", memory="100m")), {"cpu": 1, "memory": 1}, id="rounded up"),
+        pytest.param(
+            pod(container(cpu="1u", memory="100m")), {"cpu": 1, "memory": 1}, id="rounded up"
+        ),
         pytest.param(
             pod(
                 container(
@@ -126,7 +133,9 @@ def pod(*containers: dict[str, Any], status: dict[str, Any] | None = None, **spe
             id="huge amounts saturate",
         ),
         pytest.param(
-            pod(container(cpu="0", memory="1")), {"cpu": 0, "memory": 1}, id="an explicit zero stays"
+            pod(container(cpu="0", memory="1")),
+            {"cpu": 0, "memory": 1},
+            id="an explicit zero stays",
         ),
     ],
 )
@@ -134,7 +143,9 @@ def test_what_filter_asks_for(made: Pod, expected: dict[str, int]) -> None:
     assert requests.for_filter(made.spec) == expected
 
 
-def reported(name: str, actual: dict[str, str] | None, allocated: dict[str, str] | None = None) -> dict[str, Any]:
+def reported(
+    name: str, actual: dict[str, str] | None, allocated: dict[str, str] | None = None
+) -> dict[str, Any]:
     made: dict[str, Any] = {"name": name}
     if actual is not None:
         made["resources"] = {"requests": actual}
@@ -290,7 +301,9 @@ def test_what_a_resized_pod_takes(made: Pod, expected: dict[str, int]) -> None:
             1,
             id="nor one of a single container, where the pod as a whole has any",
         ),
-        pytest.param(pod(container(), overhead={"cpu": "1"}), 1100, 200 * MIB, id="overhead on top"),
+        pytest.param(
+            pod(container(), overhead={"cpu": "1"}), 1100, 200 * MIB, id="overhead on top"
+        ),
     ],
 )
 def test_what_a_placed_pod_counts_for_in_scoring(made: Pod, cpu: int, memory: int) -> None:
@@ -314,7 +327,9 @@ def test_what_a_placed_pod_counts_for_in_scoring(made: Pod, cpu: int, memory: in
         ),
     ],
 )
-def test_what_an_incoming_pod_counts_for_in_fit_scoring(made: Pod, expected: dict[str, int]) -> None:
+def test_what_an_incoming_pod_counts_for_in_fit_scoring(
+    made: Pod, expected: dict[str, int]
+) -> None:
     assert requests.for_scoring(made.spec) == expected
 
 

@@ -927,22 +927,38 @@ def clusters(draw: st.DrawFn, promised: int = 0) -> Drawn:
     return Drawn(nodes, pods, pod, budgets)
 
 
-def fits(drawn: Drawn, node: str, there: Sequence[P]) -> list[str]:
-    """The reasons why the pod does not fit beside these pods."""
-    cpu, most = drawn.nodes[node]
-    pod = drawn.pod
-    if pod.port and any(other.port == pod.port for other in there):
-        return ["node(s) didn't have free ports for the requested pod ports"]
-    reasons = ["Too many pods"] if len(there) >= most else []
-    if pod.cpu and pod.cpu > cpu - sum(other.cpu for other in there):
-        reasons.append("Insufficient cpu")
-    return reasons
+@dataclass
+class Room:
+    """One node as a scalar reference sees it. A port is held or not, however many pods hold it."""
 
+    cpu: int
+    most: int
+    pods: list[P]
+    ports: set[int]
 
-def twice(drawn: Drawn, node: str, there: Sequence[P]) -> list[str]:
-    """The same, with the pods counted in that the node is promised to."""
-    promised = [p for p in drawn.pods if p.nominated == node and p.priority >= drawn.pod.priority]
-    return fits(drawn, node, [*there, *promised]) or fits(drawn, node, there)
+    def add(self, pod: P) -> None:
+        self.pods.append(pod)
+        self.ports.add(pod.port)
+
+    def remove(self, pod: P) -> None:
+        self.pods.remove(pod)
+        self.ports.discard(pod.port)
+
+    def reasons(self, pod: P) -> list[str]:
+        """Why the pod does not fit."""
+        if pod.port and pod.port in self.ports:
+            return ["node(s) didn't have free ports for the requested pod ports"]
+        reasons = ["Too many pods"] if len(self.pods) >= self.most else []
+        if pod.cpu and pod.cpu > self.cpu - sum(other.cpu for other in self.pods):
+            reasons.append("Insufficient cpu")
+        return reasons
+
+    def reasons_twice(self, pod: P, promised: Sequence[P]) -> list[str]:
+        """The same, with the pods counted in that the node is promised to."""
+        more = Room(self.cpu, self.most, list(self.pods), set(self.ports))
+        for other in promised:
+            more.add(other)
+        return more.reasons(pod) or self.reasons(pod)
 
 
 def in_order(pods: Sequence[P]) -> list[P]:
@@ -981,20 +997,24 @@ def guarded(drawn: Drawn, pods: Sequence[P]) -> set[str]:
 def reference(drawn: Drawn, node: str) -> tuple[list[str], int] | list[str]:
     """Victims and violations on one node, or what stands in the way."""
     there = [p for p in drawn.pods if p.node == node]
-    lower = [p for p in there if p.priority < drawn.pod.priority]
-    stay = [p for p in there if p not in lower]
+    room = Room(*drawn.nodes[node], list(there), {p.port for p in there})
+    pod = drawn.pod
+    promised = [p for p in drawn.pods if p.nominated == node and p.priority >= pod.priority]
+    lower = [p for p in there if p.priority < pod.priority]
     if not lower:
         return ["No preemption victims found for incoming pod"]
-    if reasons := twice(drawn, node, stay):
+    for other in lower:
+        room.remove(other)
+    if reasons := room.reasons_twice(pod, promised):
         return reasons
     order = in_order(lower)
     violating = guarded(drawn, order)
     victims = []
-    for pod in sorted(order, key=lambda p: p.name not in violating):
-        if twice(drawn, node, [*stay, pod]):
-            victims.append(pod)
-        else:
-            stay.append(pod)
+    for other in sorted(order, key=lambda p: p.name not in violating):
+        room.add(other)
+        if room.reasons_twice(pod, promised):
+            room.remove(other)
+            victims.append(other)
     if not victims:
         return [f'expected at least one victim pod on node "{node}"']
     names = [p.name for p in order if p in victims]

@@ -15,8 +15,10 @@ from bayplan.sim.explanation import Explanation, NodeDetail
 
 #: Nodes shown of each sort, unless all are asked for.
 _SHOWN: Final = 20
-#: Wider than any table, so that lines are not broken where nobody looks at a screen.
-_PLAIN_WIDTH: Final = 250
+#: Wider than any table: as with kubectl, the terminal breaks lines that are too long for it, and nothing is cut off.
+_WIDTH: Final = 400
+#: From so many nodes on, reasons are counted.
+_MANY: Final = 6
 #: A longer plugin name is broken into lines.
 _LONG_NAME: Final = 14
 _CAMEL: Final = re.compile(r"[A-Z][a-z0-9]*|[A-Z]+(?![a-z])")
@@ -25,9 +27,7 @@ _NOBODY: Final = "PreFilter"
 
 def print_explanation(explanation: Explanation, *, wide: bool = False) -> None:
     """Print it to standard output: coloured on a terminal, plain elsewhere."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_PLAIN_WIDTH, color_system=None)
+    console = Console(highlight=False, width=_WIDTH)
     _Printer(console, explanation, wide=wide).print()
 
 
@@ -73,7 +73,8 @@ class _Printer:
         table = _table("", "NODE", "TOTAL")
         for column in table.columns[2:]:
             column.justify = "right"
-        for name, weight in explanation.plugins.items():
+        plugins = self._telling()
+        for name, weight in plugins.items():
             title = _heading(name) + (f" ×{weight}" if weight != 1 else "")
             table.add_column(title, justify="right", vertical="bottom")
         shown = lines[: self._most]
@@ -82,10 +83,21 @@ class _Printer:
             shown = [*shown, chosen]
         for line in shown:
             mark = ">" if line.node == explanation.chosen else ""
-            scores = [self._score(line, name) for name in explanation.plugins]
+            scores = [self._score(line, name) for name in plugins]
             table.add_row(mark, line.node, str(line.total), *scores, style="green" if mark else "")
         self._show(table)
         self._rest(len(lines) - len(shown), "that fit")
+
+    def _telling(self) -> dict[str, int]:
+        """The score plugins; those that gave nothing to any node are left out where space is scarce."""
+        explanation = self._explanation
+        if self._wide:
+            return explanation.plugins
+        return {
+            name: weight
+            for name, weight in explanation.plugins.items()
+            if any(line.scores[name].weighted for line in explanation.fitting)
+        }
 
     def _score(self, line: NodeLine, name: str) -> str:
         score = line.scores.get(name)
@@ -104,7 +116,7 @@ class _Printer:
             table.add_row(line.node, line.rejected.plugin or _NOBODY, line.rejected.message)
         self._show(table)
         self._rest(len(lines) - self._most, "turned down")
-        if len(lines) > 1:
+        if len(lines) >= _MANY:
             self._say("")
             table = _table("NODES", "BY", "REASON")
             table.columns[0].justify = "right"

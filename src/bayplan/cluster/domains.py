@@ -108,6 +108,7 @@ class DomainMap:
         #: Labels that a row must have, whatever their values.
         self.required = required - {key}
         self.admission = admission
+        self.honors_taints = admission is not None and admission.taints
         #: Whether a row without the label counts as one with an empty value.
         self.blank = blank
         #: int32 by row, NOWHERE for rows that are left out.
@@ -143,6 +144,12 @@ class DomainMap:
             longer = np.full(self._nodes.rows.capacity, NOWHERE, np.int32)
             longer[: len(self.where)] = self.where
             self.where = longer
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its arrays and of the counts by it."""
+        counts = sum(counts.counts.nbytes for counts in self.counts)
+        return self.where.nbytes + self.present.nbytes + counts
 
     @property
     def outdated(self) -> bool:

@@ -45,6 +45,10 @@ class Nominations:
         """The node promised to a pod, or an empty string."""
         return self._node_of.get(key, "")
 
+    def all(self) -> list[tuple[PodInfo, str]]:
+        """Every nominated pod, and the node promised to it."""
+        return [(pod, node) for node, pods in self._by_node.items() for pod in pods.values()]
+
     def nodes(self) -> list[str]:
         """Nodes that are promised to anybody."""
         return list(self._by_node)

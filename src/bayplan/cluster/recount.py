@@ -38,7 +38,8 @@ def differences(
     """One line for each number that is wrong."""
     found = list(_pods(pods))
     return [
-        *_kins(counts, found, namespaces),
+        *_kins(counts, found),
+        *_interests(counts, namespaces),
         *_tallies(counts, found, namespaces),
         *_carriers(counts, found),
         *_maps(counts, nodes),
@@ -59,27 +60,30 @@ def _pods(pods: PodTable) -> Iterator[_Pod]:
         )
 
 
-def _kins(counts: Counts, pods: list[_Pod], namespaces: Namespaces) -> Iterator[str]:
+def _kins(counts: Counts, pods: list[_Pod]) -> Iterator[str]:
     rows: dict[tuple[int, bool], Counter[int]] = {}
     for pod in pods:
         rows.setdefault((pod.kin.id, pod.terminating), Counter())[pod.row] += 1
-    for number, kin in counts.kins.items():
+    for number, kin in counts.tallies.kins.items():
         for terminating, kept in ((False, kin.rows), (True, kin.ending)):
             right = rows.pop((number, terminating), Counter())
             if kept != right:
                 yield f"kin {number}, terminating {terminating}: {kept}, should be {dict(right)}"
-        if kin.carriers is None:
-            continue
-        speaking = {
-            carrier
-            for carrier in counts.carriers.values()
-            if carrier.placed.term.selector.matches(kin.kin.labels)
-            and namespaces.covered_by_carrier(carrier.placed.term, kin.kin.namespace)
-        }
-        if set(kin.carriers) != speaking:
-            yield f"kin {number}: {len(kin.carriers)} terms speak of it, should be {len(speaking)}"
     for (number, _), right in rows.items():
         yield f"kin {number}: not counted, should be {dict(right)}"
+
+
+def _interests(counts: Counts, namespaces: Namespaces) -> Iterator[str]:
+    for number, interest in counts.carriers.interests.items():
+        speaking = {
+            carrier
+            for carrier in counts.carriers.carriers.values()
+            if carrier.placed.term.selector.matches(interest.kin.labels)
+            and namespaces.covered_by_carrier(carrier.placed.term, interest.kin.namespace)
+        }
+        if set(interest.carriers) != speaking:
+            kept = len(interest.carriers)
+            yield f"kin {number}: {kept} terms speak of it, should be {len(speaking)}"
 
 
 def _counted(tally: Tally, pod: _Pod, namespaces: Namespaces) -> bool:
@@ -90,7 +94,7 @@ def _counted(tally: Tally, pod: _Pod, namespaces: Namespaces) -> bool:
 
 
 def _tallies(counts: Counts, pods: list[_Pod], namespaces: Namespaces) -> Iterator[str]:
-    for key, tally in counts.tallies.items():
+    for key, tally in counts.tallies.tallies.items():
         right = Counter(pod.row for pod in pods if _counted(tally, pod, namespaces))
         kept: Counter[int] = Counter()
         for row, number in zip(*(column.tolist() for column in tally.by_row()), strict=True):
@@ -109,7 +113,7 @@ def _carriers(counts: Counts, pods: list[_Pod]) -> Iterator[str]:
     for pod in pods:
         for carries in pod.carries:
             rows.setdefault(carries, Counter())[pod.row] += 1
-    for key, carrier in counts.carriers.items():
+    for key, carrier in counts.carriers.carriers.items():
         right = rows.pop(key, Counter())
         if carrier.rows != right or carrier.total != right.total():
             yield f"carriers of {key}: {carrier.rows}, should be {dict(right)}"
@@ -150,7 +154,10 @@ def _maps(counts: Counts, nodes: NodeTable) -> Iterator[str]:
 
 
 def _views(counts: Counts) -> Iterator[str]:
-    sources: list[Tally | Carrier] = [*counts.tallies.values(), *counts.carriers.values()]
+    sources: list[Tally | Carrier] = [
+        *counts.tallies.tallies.values(),
+        *counts.carriers.carriers.values(),
+    ]
     for source in sources:
         for view in source.views:
             where = view.map.where

@@ -8,7 +8,7 @@ A change that no verdict can depend on (a new resource version, a status that no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import singledispatchmethod
 from typing import Any
 
@@ -22,7 +22,7 @@ from bayplan.cluster.csi_nodes import CSINodes
 from bayplan.cluster.csi_volumes import CSIVolumes
 from bayplan.cluster.journal import Journal
 from bayplan.cluster.podinfo import PodInfo
-from bayplan.cluster.storage_pools import Pool, Pools
+from bayplan.cluster.storage_pools import Pools, PoolsOfClass
 from bayplan.cluster.volume_attachments import VolumeAttachments
 from bayplan.cluster.volume_decisions import VolumeDecision, promise, select_node
 from bayplan.cluster.volume_index import VolumeIndex
@@ -203,7 +203,7 @@ class Storage:
 
     # --- reading ---------------------------------------------------------------------------------------------------------
 
-    def pools(self, storage_class: str) -> Collection[Pool]:
+    def pools(self, storage_class: str) -> PoolsOfClass | None:
         """What drivers say of the room that is left for a class."""
         return self._pools.of_class(storage_class)
 

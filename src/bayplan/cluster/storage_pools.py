@@ -5,43 +5,75 @@ Fed and read by ``Storage``, for VolumeBinding.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from bayplan.cluster.volume_nodes import VolumeNodes, nodes_of_labels
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.cluster.node_groups import NO_PLACE, NodeGroups
+from bayplan.cluster.volume_nodes import nodes_of_labels
 from bayplan.model import quantity
 
 if TYPE_CHECKING:
+    from bayplan.cluster.view import Nodes
     from bayplan.model.storage import CSIStorageCapacity
 
-
-class Pool(NamedTuple):
-    """Room for volumes of one class."""
-
-    capacity: CSIStorageCapacity
-    #: Bytes of the largest volume there is room for; -1 where the driver does not say.
-    limit: int
-    #: The nodes that can reach it; None: all of them.
-    nodes: VolumeNodes | None
+#: Where the driver does not say.
+UNKNOWN_LIMIT: Final = -(1 << 63)
 
 
-_NONE: Final[dict[str, Pool]] = {}
+class PoolsOfClass:
+    """The pools of one class, by ``namespace/name``, and columns of them."""
+
+    def __init__(self, groups: NodeGroups) -> None:
+        self._groups = groups
+        self.pools: dict[str, CSIStorageCapacity] = {}
+        #: By pool: its limit and the number of the set of nodes that can reach it.
+        self._rows: dict[str, tuple[int, int]] = {}
+        self._columns: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None
+
+    def put(self, capacity: CSIStorageCapacity) -> None:
+        """Take over a pool."""
+        nodes = nodes_of_labels(capacity.node_topology)
+        self.pools[capacity.key] = capacity
+        self._rows[capacity.key] = (volume_limit(capacity), self._groups.id(nodes))
+        self._columns = None
+
+    def remove(self, key: str) -> None:
+        """Forget a pool."""
+        del self.pools[key], self._rows[key]
+        self._columns = None
+
+    def with_room(self, size: int, nodes: Nodes) -> NDArray[np.bool_]:
+        """Nodes that can reach a pool with room for a volume of so many bytes."""
+        if self._columns is None:
+            rows = self._rows.values()
+            self._columns = (
+                np.array([limit for limit, _ in rows], np.int64),
+                np.array([group for _, group in rows], np.int32),
+            )
+        limits, groups = self._columns
+        large = np.flatnonzero((limits >= size) & (limits != UNKNOWN_LIMIT))
+        first = self._groups.first(groups[large], large, 1)
+        reach: NDArray[np.bool_] = self._groups.spread(nodes, first) != NO_PLACE
+        return reach
 
 
 class Pools:
     """Pools by class."""
 
     def __init__(self) -> None:
+        self._groups = NodeGroups()
+        #: Pool to its class.
         self._classes: dict[str, str] = {}
-        self._pools: dict[str, dict[str, Pool]] = {}
+        self._by_class: dict[str, PoolsOfClass] = {}
 
     def put(self, capacity: CSIStorageCapacity) -> CSIStorageCapacity | None:
         """Take over a capacity; returns it as it was."""
         before = self.remove(capacity.key)
-        self._classes[capacity.key] = capacity.storage_class_name
-        pools = self._pools.setdefault(capacity.storage_class_name, {})
-        nodes = nodes_of_labels(capacity.node_topology)
-        pools[capacity.key] = Pool(capacity, volume_limit(capacity), nodes)
+        name = capacity.storage_class_name
+        self._classes[capacity.key] = name
+        self._by_class.setdefault(name, PoolsOfClass(self._groups)).put(capacity)
         return before
 
     def remove(self, key: str) -> CSIStorageCapacity | None:
@@ -49,15 +81,16 @@ class Pools:
         name = self._classes.pop(key, None)
         if name is None:
             return None
-        pools = self._pools[name]
-        pool = pools.pop(key)
-        if not pools:
-            del self._pools[name]
-        return pool.capacity
+        of_class = self._by_class[name]
+        before = of_class.pools[key]
+        of_class.remove(key)
+        if not of_class.pools:
+            del self._by_class[name]
+        return before
 
-    def of_class(self, storage_class: str) -> Collection[Pool]:
+    def of_class(self, storage_class: str) -> PoolsOfClass | None:
         """The pools of a class."""
-        return self._pools.get(storage_class, _NONE).values()
+        return self._by_class.get(storage_class)
 
 
 def volume_limit(capacity: CSIStorageCapacity) -> int:
@@ -65,4 +98,4 @@ def volume_limit(capacity: CSIStorageCapacity) -> int:
     limit = capacity.maximum_volume_size
     if limit is None:
         limit = capacity.capacity
-    return -1 if limit is None else quantity.value(limit)
+    return UNKNOWN_LIMIT if limit is None else quantity.value(limit)

@@ -222,18 +222,29 @@ class TrialNodes(Nodes):
 
     def add_pod(self, i: int, pod: PodInfo) -> None:
         """Suppose that ``pod`` runs on node ``i`` too."""
-        self._pods.setdefault(i, super().pods_on(i)).append(pod)
+        self._there(i).append(pod)
         if pod.shape.host_ports:
             self._ports_on(i).update(pod.shape.host_ports)
         self._use(i, pod, +1)
 
     def remove_pod(self, i: int, pod: PodInfo) -> None:
         """Suppose that ``pod`` no longer runs on node ``i``."""
-        there = self._pods.setdefault(i, super().pods_on(i))
-        self._pods[i] = [other for other in there if other.key != pod.key]
+        name, namespace = pod.name, pod.namespace
+        self._pods[i] = [
+            other
+            for other in self._there(i)
+            if other.name != name or other.namespace != namespace
+        ]
         if pod.shape.host_ports:
             self._ports_on(i).difference_update(pod.shape.host_ports)
         self._use(i, pod, -1)
+
+    def _there(self, i: int) -> list[PodInfo]:
+        """The list of pods on node ``i``, to be changed."""
+        pods = self._pods.get(i)
+        if pods is None:
+            pods = self._pods[i] = super().pods_on(i)
+        return pods
 
     def fork(self) -> TrialNodes:
         """A copy to suppose something further on, leaving this one as it is."""

@@ -9,16 +9,14 @@ Used by the storage tables and by VolumeBinding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from operator import ior
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.node_matching import matcher_mask, requirement_mask
+from bayplan.cluster.node_matching import matcher_mask
 from bayplan.errors import SelectorError
 from bayplan.model.selectors import (
     LabelSelector,
@@ -26,7 +24,6 @@ from bayplan.model.selectors import (
     NodeSelector,
     NodeTerm,
     Operator,
-    Requirement,
     compile_label_selector,
     compile_node_selector,
     requirement,
@@ -65,24 +62,6 @@ class VolumeNodes:
 
 
 _NOWHERE = VolumeNodes.of()
-
-
-def any_mask(nodes: Nodes, sets: Iterable[VolumeNodes]) -> Mask:
-    """Nodes that are in any of the sets."""
-    pinned: dict[str, list[str]] = {}
-    others: dict[VolumeNodes, None] = {}
-    for one in sets:
-        if one.pinned is None:
-            others[one] = None
-        else:
-            key, values = one.pinned
-            pinned.setdefault(key, []).extend(values)
-    masks = [one.mask(nodes) for one in others]
-    masks += [
-        requirement_mask(nodes, Requirement(key, Operator.IN, tuple(values)))
-        for key, values in pinned.items()
-    ]
-    return reduce(ior, masks, np.zeros(len(nodes), np.bool_))
 
 
 @lru_cache(_REMEMBERED)

@@ -65,6 +65,11 @@ def _is_row_local(plugin: FilterPlugin) -> bool:
     return _is_columnar(plugin) and plugin.reads is not None and not plugin.reads & _COUPLED
 
 
+def _is_swayed(plugin: FilterPlugin) -> bool:
+    """Whether the plugin's answer can change when pods come and go."""
+    return plugin.reads is None or bool(plugin.reads & (_SHOWN | _COUPLED))
+
+
 def _keeps_count(plugin: PreFilterPlugin) -> bool:
     """Whether the plugin wants to hear of pods that come and go."""
     kind = type(plugin)
@@ -89,6 +94,7 @@ class DryRunEngine:
         self.nominations = nominations
         self.extenders = extenders
         self._counters = [plugin for plugin in chain.prefilters if _keeps_count(plugin)]
+        self._swayed = [plugin for plugin in chain.filters if _is_swayed(plugin)]
 
     def judge(self, pod: PodInfo, trial: TrialNodes, i: int, state: CycleState) -> Rejected | None:
         """None if ``pod`` passes all filters on node ``i``; the first objection otherwise.
@@ -96,6 +102,20 @@ class DryRunEngine:
         Pods of its priority or a higher one to which the node is promised count as running there. It must pass without
         them, too: they may end up elsewhere, and an affinity to them would then be in vain.
         """
+        return self._judge(self.chain.filters, pod, trial, i, state)
+
+    def fits(self, pod: PodInfo, trial: TrialNodes, i: int, state: CycleState) -> bool:
+        """Whether a node that ``judge`` has let pass still does, other pods being there now."""
+        return self._judge(self._swayed, pod, trial, i, state) is None
+
+    def _judge(
+        self,
+        filters: Sequence[FilterPlugin],
+        pod: PodInfo,
+        trial: TrialNodes,
+        i: int,
+        state: CycleState,
+    ) -> Rejected | None:
         promised = self._promised(pod, trial.name(i))
         if promised:
             with_them, their_state = trial.fork(), state.clone()
@@ -103,10 +123,10 @@ class DryRunEngine:
                 failed = self.add_pod(pod, other, with_them, i, their_state)
                 if failed is not None:
                     return failed
-            objection = self._objection(pod, with_them, i, their_state)
+            objection = _objection(filters, pod, with_them, i, their_state)
             if objection is not None:
                 return objection
-        return self._objection(pod, trial, i, state)
+        return _objection(filters, pod, trial, i, state)
 
     def add_pod(
         self, pod: PodInfo, added: PodInfo, trial: TrialNodes, i: int, state: CycleState
@@ -153,26 +173,13 @@ class DryRunEngine:
             if other.priority >= pod.priority and (other.uid or other.key) != mine
         ]
 
-    def _objection(
-        self, pod: PodInfo, trial: TrialNodes, i: int, state: CycleState
-    ) -> Rejected | None:
-        for plugin in self.chain.filters:
-            if _is_columnar(plugin):
-                answer = _column_answer(plugin, pod, trial, i, state)
-            else:
-                answer = _node_answer(plugin, pod, trial, i)
-            if answer is not None:
-                return _signed(plugin, answer)
-        return None
-
 
 class ColumnDryRun:
     """Many nodes at once, for filters that look at a node's own row in columns."""
 
     def __init__(self, filters: Sequence[FilterPlugin], pod: PodInfo, state: CycleState) -> None:
         self._filters = filters
-        #: Those whose answer can change when pods of the node do.
-        self._swayed = [plugin for plugin in filters if (plugin.reads or Reads(0)) & _SHOWN]
+        self._swayed = [plugin for plugin in filters if _is_swayed(plugin)]
         self._pod = pod
         self._state = state
 
@@ -203,6 +210,20 @@ class ColumnDryRun:
     def _numbers(self, plugin: FilterPlugin, trial: Nodes, outcomes: list[Rejected]) -> Index | int:
         answer = call(plugin, "Filter", plugin.filter, self._pod, trial, self._state)
         return index_of(plugin, answer, len(trial), outcomes)
+
+
+def _objection(
+    filters: Sequence[FilterPlugin], pod: PodInfo, trial: TrialNodes, i: int, state: CycleState
+) -> Rejected | None:
+    """What the first filter says that turns the node down."""
+    for plugin in filters:
+        if _is_columnar(plugin):
+            answer = _column_answer(plugin, pod, trial, i, state)
+        else:
+            answer = _node_answer(plugin, pod, trial, i)
+        if answer is not None:
+            return _signed(plugin, answer)
+    return None
 
 
 def _column_answer(

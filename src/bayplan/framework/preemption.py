@@ -111,6 +111,10 @@ class DryRun(Protocol):
         """
         ...
 
+    def fits(self, pod: PodInfo, trial: TrialNodes, i: int, state: CycleState) -> bool:
+        """Whether a node that ``judge`` has let pass still does, other pods being there now."""
+        ...
+
     def add_pod(
         self, pod: PodInfo, added: PodInfo, trial: TrialNodes, i: int, state: CycleState
     ) -> Rejected | None:

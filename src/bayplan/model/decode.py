@@ -201,7 +201,7 @@ def _typed(cls: type[T], raw: Raw) -> T:
 
 def _typed_without_nulls(cls: type[T], raw: Any, error: Exception) -> T:
     """The second try, for documents with nulls; raises what the first one met if there are none."""
-    if not isinstance(raw, bytes | bytearray | memoryview | str | Mapping):
+    if not isinstance(raw, bytes | bytearray | memoryview | str | msgspec.Raw | Mapping):
         raise DecodeError(f"expected object, got {type(raw).__name__}") from None
     tree: object = None
     try:

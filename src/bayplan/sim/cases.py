@@ -23,6 +23,7 @@ from bayplan.framework.profile import build_profile
 from bayplan.framework.registry import Registry
 from bayplan.framework.status import Rejected
 from bayplan.model.decode import decode_as
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -98,12 +99,25 @@ def judge(
     config = load_config_objects(written, registry) if written else default_config(registry)
     cluster = Cluster()
     feed(cluster, objects_of(case))
+    if not case.get("queued"):
+        _forget_queued(cluster)
     dice = Dice(seed)
     handle = LocalHandle(cluster.view, config.profiles[0].scheduler_name, dice)
     profile = build_profile(config.profiles[0], registry, handle)
     desk = Desk(cluster, profile, dice, Ring(), handle)
     pod = cluster.info(decode_as(Pod, case["pod"]))
     return Judged(pod, desk, evaluate(pod, desk))
+
+
+def _forget_queued(cluster: Cluster) -> None:
+    """Reduce nominated pods to references, as kube-scheduler knows them where they are not in its queue.
+
+    A conformance case has no queue: of a nominated pod it knows name, namespace and uid, so that it asks for nothing
+    and has priority 0. A case saved from a cluster says ``queued: true``: there the pods were pending.
+    """
+    for pod, node in cluster.nominations.all():
+        meta = ObjectMeta(name=pod.name, namespace=pod.namespace, uid=pod.uid)
+        cluster.nominations.put(cluster.info(Pod(metadata=meta)), node)
 
 
 def verdict_of(

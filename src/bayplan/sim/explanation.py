@@ -186,7 +186,8 @@ def explain(situation: Situation, *, node: str = "") -> Explanation:
         explanation.detail = _detail(situation, decision, line)
         stuck = line.rejected is not None
     if stuck:
-        explanation.suggestions = suggestions(situation, decision, picture, node=node)
+        evict = explanation.preemption is None
+        explanation.suggestions = suggestions(situation, decision, picture, node=node, evict=evict)
     return explanation
 
 
@@ -226,6 +227,8 @@ def _notes(situation: Situation, pod: PodInfo) -> list[str]:
         said = plugin.pre_enqueue(pod)
         if said is not None:
             notes.append(f"it is not tried at all as long as {plugin.name} says: {said.message}")
+    if situation.config.algorithm:
+        notes.append(f"{situation.config.algorithm} decides; this is what the profile's plugins say")
     if situation.placed_on and any(v.matters for v in situation.pod.spec.volumes):
         notes.append("its claims are bound by now, which may leave it less choice than it had")
     return notes

@@ -28,13 +28,21 @@ _NODES_NAMED: Final = 3
 
 
 def suggestions(
-    situation: Situation, now: Decision, picture: Picture, *, node: str = ""
+    situation: Situation, now: Decision, picture: Picture, *, node: str = "", evict: bool = True
 ) -> list[Suggestion]:
-    """Single changes after which the pod fits; ``node``: fits there, whether or not it fits elsewhere."""
+    """Single changes after which the pod fits, the smallest first.
+
+    Args:
+        situation: the pod and what is around it.
+        now: what was decided.
+        picture: of ``now``.
+        node: only what makes it fit there, whether or not it fits elsewhere.
+        evict: also evictions; not where the pod preempts by itself.
+    """
     found: list[Suggestion] = []
     tried: Counter[Kind] = Counter()
     accepted: Counter[Kind] = Counter()
-    for relaxation in _relaxations(situation, now, picture, node):
+    for relaxation in _relaxations(situation, now, picture, node, evict=evict):
         kind = relaxation.kind
         most = _MOST_ALIKE if kind in _PER_NODE else _MOST_TRIED
         if tried[kind] >= _MOST_TRIED or accepted[kind] >= most:
@@ -49,12 +57,12 @@ def suggestions(
 
 
 def _relaxations(
-    situation: Situation, now: Decision, picture: Picture, node: str
+    situation: Situation, now: Decision, picture: Picture, node: str, *, evict: bool
 ) -> Iterator[Relaxation]:
     for relaxation in chain(
         smaller_requests(situation, now, picture),
         easier_pods(situation),
-        easier_clusters(situation, picture, node),
+        easier_clusters(situation, picture, node, evict=evict),
     ):
         if not node or not relaxation.node or relaxation.node == node:
             yield relaxation

@@ -38,12 +38,15 @@ _HIGHEST: Final = 2**31 - 1
 _TRIED: Final = 12
 
 
-def easier_clusters(situation: Situation, picture: Picture, node: str) -> Iterator[Relaxation]:
+def easier_clusters(
+    situation: Situation, picture: Picture, node: str, *, evict: bool
+) -> Iterator[Relaxation]:
     """The cluster with one thing changed; ``node``: only what may help there."""
     yield from _uncordoned(situation, node)
     yield from _pod_slots(situation, picture, node)
     yield from _neighbours(situation)
-    yield from _evictions(situation, node)
+    if evict:
+        yield from _evictions(situation, node)
 
 
 # Nodes ------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class Search:
             said = dry_run.add_pod(pod, other, nodes, 0, state)
             if said is not None:
                 return said
-            if dry_run.judge(pod, nodes, 0, state) is not None:
+            if not dry_run.fits(pod, nodes, 0, state):
                 victims.append(position)
                 said = dry_run.remove_pod(pod, other, nodes, 0, state)
                 if said is not None:

@@ -81,8 +81,7 @@ class VolumeBinding(
         return None
 
     def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Verdicts | None:
-        found = search(state[_CLAIMS], nodes)
-        return Verdicts.from_bits(found.bits, found.say) if found.bits.any() else None
+        return search(state[_CLAIMS], nodes).verdicts()
 
     def prescore(
         self, pod: PodInfo, nodes: Nodes, feasible: Mask, state: CycleState
@@ -102,8 +101,9 @@ class VolumeBinding(
         if row is None:
             return Rejected(f'node "{node}" not found', code=Code.ERROR)
         found = search(claims, view.rows(np.array([row], np.intp)))
-        if found.bits[0]:
-            return found.say(int(found.bits[0]))
+        verdicts = found.verdicts()
+        if verdicts is not None:
+            return verdicts.outcomes[0]
         problem = view.cluster.storage.assume(pod.key, found.decision(0))
         return Rejected(problem, code=Code.ERROR) if problem else None
 

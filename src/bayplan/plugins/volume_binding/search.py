@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from bayplan.cluster import csi_migration
 from bayplan.cluster.claims import NO_PROVISIONER, SELECTED_NODE, class_of_claim
 from bayplan.cluster.csi_migration import TranslationError
+from bayplan.cluster.node_groups import NO_PLACE
 from bayplan.cluster.volume_decisions import VolumeDecision
-from bayplan.cluster.volume_nodes import any_mask, nodes_of, nodes_of_topologies
+from bayplan.cluster.volume_nodes import nodes_of, nodes_of_topologies
 from bayplan.errors import SelectorError
-from bayplan.framework.status import Code, Rejected, unresolvable
+from bayplan.framework.status import Code, Rejected, Verdicts, unresolvable
 from bayplan.model import quantity
-from bayplan.plugins.volume_binding.static import NONE, Match, match_volumes
+from bayplan.plugins.volume_binding.static import Match, match_volumes
 
 if TYPE_CHECKING:
     from bayplan.cluster.view import Nodes
@@ -52,23 +53,30 @@ class Search:
     """The answer for a set of nodes."""
 
     nodes: Nodes
-    #: By node: what is wrong there.
-    bits: NDArray[np.int64]
+    #: What is wrong, and where.
+    rejections: list[tuple[Mask, int]] = field(default_factory=list)
     matches: list[Match] = field(default_factory=list)
     #: Claims for which a volume has to be made, and where.
     provisions: list[tuple[PersistentVolumeClaim, Mask]] = field(default_factory=list)
-    #: What went wrong where the bits say so.
+    #: What went wrong where an error is noted.
     error: str = ""
 
     def reject(self, where: Mask, bit: int) -> None:
-        """Note what is wrong with some nodes."""
-        self.bits[where] |= bit
+        """Note what is wrong with some nodes; the mask is kept."""
+        if where.any():
+            self.rejections.append((where, bit))
 
-    def say(self, pattern: int) -> Rejected:
-        """The words for a pattern of bits."""
-        if pattern & _ERROR:
-            return Rejected(self.error, code=Code.ERROR)
-        return unresolvable(*(reason for bit, reason in _REASONS if pattern & bit))
+    def verdicts(self) -> Verdicts | None:
+        """What is said of each node; None where all pass."""
+        if not self.rejections:
+            return None
+        if len(self.rejections) == 1:
+            where, bit = self.rejections[0]
+            return Verdicts(where.astype(np.int16), (_say(bit, self.error),))
+        bits = np.zeros(len(self.nodes), np.int64)
+        for where, bit in self.rejections:
+            bits |= np.where(where, bit, 0)
+        return Verdicts.from_bits(bits, lambda pattern: _say(pattern, self.error))
 
     def decision(self, i: int) -> VolumeDecision:
         """What choosing node ``i`` decides."""
@@ -83,11 +91,18 @@ class Search:
 
 def search(claims: PodClaims, nodes: Nodes) -> Search:
     """Judge nodes by a pod's claims."""
-    found = Search(nodes, np.zeros(len(nodes), np.int64))
+    found = Search(nodes)
     _check_bound(found, claims.bound)
     if claims.undecided:
         _place_undecided(found, claims)
     return found
+
+
+def _say(pattern: int, error: str) -> Rejected:
+    """The words for a pattern of bits."""
+    if pattern & _ERROR:
+        return Rejected(error, code=Code.ERROR)
+    return unresolvable(*(reason for bit, reason in _REASONS if pattern & bit))
 
 
 # --- claims with a volume ------------------------------------------------------------------------------------------------
@@ -104,8 +119,9 @@ def _check_bound(found: Search, claims: tuple[PersistentVolumeClaim, ...]) -> No
             return
         reach = _reach(found, volume, left)
         if reach is not None:
-            found.reject(left & ~reach, _OUT_OF_REACH)
-            left &= reach
+            # Where left is set and reach is not.
+            found.reject(left > reach, _OUT_OF_REACH)
+            left = left & reach
 
 
 def _reach(found: Search, volume: PersistentVolume, left: Mask) -> Mask | None:
@@ -146,7 +162,7 @@ def _place_undecided(found: Search, claims: PodClaims) -> None:
         found.reject(here, _ERROR)
         return
     to_make = [(claim, here) for claim in claims.selected]
-    to_make += [(match.claim, here & (match.places == NONE)) for match in found.matches]
+    to_make += [(match.claim, here & (match.places == NO_PLACE)) for match in found.matches]
     left = here.copy()
     for claim, where in to_make:
         needed = left & where
@@ -185,7 +201,7 @@ def _cannot_make(found: Search, claim: PersistentVolumeClaim, needed: Mask) -> M
     if room is not None:
         full = needed & ~failed & ~room
         found.reject(full, _NO_SPACE)
-        failed |= full
+        failed = failed | full
     return failed
 
 
@@ -196,8 +212,7 @@ def _room(claim: PersistentVolumeClaim, storage_class: StorageClass, nodes: Node
     driver = storage.drivers.get(storage_class.provisioner)
     if asked is None or driver is None or not driver.spec.storage_capacity:
         return None
-    size = quantity.value(asked)
-    pools = [pool for pool in storage.pools(storage_class.metadata.name) if 0 <= pool.limit >= size]
-    if any(pool.nodes is None for pool in pools):
-        return None
-    return any_mask(nodes, (pool.nodes for pool in pools if pool.nodes is not None))
+    shelf = storage.pools(storage_class.metadata.name)
+    if shelf is None:
+        return np.zeros(len(nodes), np.bool_)
+    return shelf.with_room(quantity.value(asked), nodes)

@@ -1,37 +1,29 @@
 """Finding a volume that exists for a claim, on each of many nodes: the smallest free one that suits.
 
 Which volumes suit a claim does not depend on the node, but for one thing, the nodes that can use them; so the claim's
-volumes are sorted out once, and then ranked over the nodes. A pod's second claim must not get what its first one got on
-the same node: the first so many volumes per node are looked at, and the first that is not taken yet is chosen.
+volumes are sorted out once and then spread over the nodes. A pod's second claim must not get what its first one got on
+the same node: as many volumes of each set of nodes are looked at as there are claims before it, and one more.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayplan.cluster.claims import class_of_claim, is_bound_to, key_of
-from bayplan.model.selectors import EVERYTHING, compile_label_selector
+from bayplan.cluster.node_groups import NO_PLACE, Places
+from bayplan.cluster.volume_index import kind_of
+from bayplan.model.selectors import compile_label_selector
 from bayplan.plugins.volume_binding.pod_claims import size_of
 
 if TYPE_CHECKING:
     from bayplan.cluster.storage import Storage
     from bayplan.cluster.view import Nodes
-    from bayplan.cluster.volume_index import Candidate
-    from bayplan.cluster.volume_nodes import VolumeNodes
+    from bayplan.cluster.volume_index import Candidate, Shelf, VolumeIndex
     from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
-
-#: A volume's place among the free volumes of its class, per node.
-Places: TypeAlias = NDArray[np.int64]
-
-#: No volume, and further down than any.
-NONE = np.iinfo(np.int64).max
-_FILESYSTEM = "Filesystem"
 
 
 @dataclass(slots=True)
@@ -40,13 +32,13 @@ class Match:
 
     claim: PersistentVolumeClaim
     volumes: Sequence[Candidate]
-    #: By node: the place in ``volumes``, or NONE.
+    #: By node: the place in ``volumes``, or NO_PLACE.
     places: Places
 
     def volume(self, i: int) -> PersistentVolume | None:
         """The volume on node ``i``."""
         place = int(self.places[i])
-        return None if place == NONE else self.volumes[place].volume
+        return None if place == NO_PLACE else self.volumes[place].volume
 
 
 def match_volumes(
@@ -66,121 +58,52 @@ def match_volumes(
 def _match(
     claim: PersistentVolumeClaim, nodes: Nodes, storage: Storage, earlier: list[Match]
 ) -> Match:
-    name, key = class_of_claim(claim), key_of(claim)
+    index, name, key = storage.index, class_of_claim(claim), key_of(claim)
     # A pod may have two volumes of one claim; upstream looks for a volume for each.
     again = [match for match in earlier if key_of(match.claim) == key]
+    wanted, size = kind_of(claim.spec), size_of(claim)
     promised = [
-        volume
-        for volume in storage.index.promised(name, key)
-        if is_bound_to(volume.volume, claim) and _fits(volume, claim, size_of(claim))
+        one
+        for one in index.promised(name, key)
+        if one.size >= size
+        and index.kinds.values[one.kind][:2] == wanted[:2]
+        and is_bound_to(one.volume, claim)
+        and not one.volume.is_terminating
     ][len(again) :]
+    shelf = index.free(name)
     if promised:
         # It is this one or none, whatever else is free.
-        match = Match(claim, promised[:1], _ranked(promised[:1], nodes, 1)[0])
+        match = Match(claim, promised, _promised_places(promised[0], nodes))
+    elif shelf is None:
+        match = Match(claim, (), np.full(len(nodes), NO_PLACE))
     else:
-        match = _match_free(claim, nodes, storage.index.free(name), earlier)
+        suitable = _suitable(claim, shelf, index)
+        taken = [match.places for match in earlier if match.volumes is shelf.volumes]
+        first = index.groups.first(shelf.groups[suitable], suitable, len(taken) + 1)
+        match = Match(claim, shelf.volumes, index.groups.spread(nodes, first, taken))
     for other in again:
-        match.places[other.places == NONE] = NONE
+        match.places[other.places == NO_PLACE] = NO_PLACE
     return match
 
 
-def _match_free(
-    claim: PersistentVolumeClaim, nodes: Nodes, free: Sequence[Candidate], earlier: list[Match]
-) -> Match:
-    suitable = _suitable(claim, free)
-    if not suitable:
-        return Match(claim, free, np.full(len(nodes), NONE))
-    taken = [match.places for match in earlier if match.volumes is free]
-    ranks = _ranked([free[place] for place in suitable], nodes, len(taken) + 1)
-    places = np.array([*suitable, NONE])[np.minimum(ranks, len(suitable))]
-    return Match(claim, free, _first_not_taken(places, taken))
+def _promised_places(promised: Candidate, nodes: Nodes) -> Places:
+    if promised.nodes is None:
+        return np.zeros(len(nodes), np.int64)
+    return np.where(promised.nodes.mask(nodes), 0, NO_PLACE)
 
 
-def _suitable(claim: PersistentVolumeClaim, free: Sequence[Candidate]) -> list[int]:
+def _suitable(claim: PersistentVolumeClaim, shelf: Shelf, index: VolumeIndex) -> Places:
     """Places of the free volumes that a claim could have on some node."""
-    selector = claim.spec.selector
-    compiled = EVERYTHING if selector is None else compile_label_selector(selector)
-    modes = frozenset(claim.spec.access_modes)
-    size = size_of(claim)
-    first = bisect_left(free, size, key=lambda volume: volume.size)
-    return [
+    wanted = kind_of(claim.spec)
+    suits = np.array([kind.suits(wanted) for kind in index.kinds], np.bool_)
+    first = shelf.first_of(size_of(claim))
+    places: Places = np.flatnonzero(suits[shelf.kinds[first:]]) + first
+    if claim.spec.selector is None:
+        return places
+    selector = compile_label_selector(claim.spec.selector)
+    fits = [
         place
-        for place in range(first, len(free))
-        if _fits(free[place], claim, size)
-        and modes.issubset(free[place].volume.spec.access_modes)
-        and (compiled.empty or compiled.matches(free[place].volume.metadata.labels))
+        for place in places.tolist()
+        if selector.matches(shelf.volumes[place].volume.metadata.labels)
     ]
-
-
-def _fits(candidate: Candidate, claim: PersistentVolumeClaim, size: int) -> bool:
-    """What holds for volumes promised to the claim as well."""
-    volume, wanted = candidate.volume, claim.spec
-    return (
-        candidate.size >= size
-        and (volume.spec.volume_mode or _FILESYSTEM) == (wanted.volume_mode or _FILESYSTEM)
-        and (volume.spec.volume_attributes_class_name or "")
-        == (wanted.volume_attributes_class_name or "")
-        and not volume.is_terminating
-    )
-
-
-def _first_not_taken(places: Places, taken: list[Places]) -> Places:
-    """The first place of each column that no earlier claim has on that node."""
-    chosen = np.full(places.shape[1], NONE)
-    for row in places:
-        free = chosen == NONE
-        for other in taken:
-            free &= row != other
-        np.copyto(chosen, row, where=free)
-    return chosen
-
-
-def _ranked(volumes: Sequence[Candidate], nodes: Nodes, depth: int) -> Places:
-    """``[k, node]``: the number of the k-th volume that the node can use, NONE where there are not so many."""
-    anywhere: list[int] = []
-    pinned: dict[str, dict[str, list[int]]] = {}
-    others: dict[VolumeNodes, list[int]] = {}
-    for number, volume in enumerate(volumes):
-        if volume.nodes is None:
-            _add(anywhere, number, depth)
-        elif volume.nodes.pinned is None:
-            _add(others.setdefault(volume.nodes, []), number, depth)
-        else:
-            key, values = volume.nodes.pinned
-            by_value = pinned.setdefault(key, {})
-            for value in values:
-                _add(by_value.setdefault(value, []), number, depth)
-    layers = (
-        [_column(anywhere, depth)[:, np.newaxis].repeat(len(nodes), axis=1)] if anywhere else []
-    )
-    layers += [_by_value(key, by_value, nodes, depth) for key, by_value in pinned.items()]
-    layers += [
-        np.where(usable.mask(nodes), _column(numbers, depth)[:, np.newaxis], NONE)
-        for usable, numbers in others.items()
-    ]
-    if len(layers) == 1:
-        return layers[0]
-    return np.sort(np.concatenate(layers), axis=0)[:depth]
-
-
-def _add(numbers: list[int], number: int, depth: int) -> None:
-    if len(numbers) < depth:
-        numbers.append(number)
-
-
-def _column(numbers: list[int], depth: int) -> Places:
-    return np.array([*numbers, *[NONE] * (depth - len(numbers))])
-
-
-def _by_value(key: str, by_value: dict[str, list[int]], nodes: Nodes, depth: int) -> Places:
-    """Volumes that want one label: one look at its column answers for any number of them."""
-    labels = nodes.cluster.nodes.labels
-    values = nodes.label(key)
-    # The last entry is what a missing label finds.
-    table = np.full((depth, len(labels.values(key)) + 1), NONE)
-    for value, numbers in by_value.items():
-        number = labels.value_id(key, value)
-        if number >= 0:
-            table[: len(numbers), number] = numbers
-    found: Places = table[:, values]
-    return found
+    return np.array(fits, np.int64)
