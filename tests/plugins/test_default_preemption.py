@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -897,7 +897,7 @@ def clusters(draw: st.DrawFn, promised: int = 0) -> Drawn:
             labels=draw(LABELS),
             port=draw(st.sampled_from([0, 0, 80, 81])),
         )
-        for i in range(draw(st.integers(0, 16)))
+        for i in range(draw(st.integers(0, 12)))
     ]
     pods += [
         P(
@@ -1061,7 +1061,6 @@ def check(drawn: Drawn, case: Case) -> None:
 
 
 @given(clusters())
-@settings(max_examples=150)
 def test_nodes_together_match_the_reference(drawn: Drawn) -> None:
     case = drawn.case()
     assert case.engine.batch(case.pod, case.state) is not None
@@ -1069,7 +1068,6 @@ def test_nodes_together_match_the_reference(drawn: Drawn) -> None:
 
 
 @given(clusters())
-@settings(max_examples=60)
 def test_nodes_one_by_one_match_the_reference(drawn: Drawn) -> None:
     case = drawn.case(plugins=[CountsPods()])
     assert case.engine.batch(case.pod, case.state) is None
@@ -1077,7 +1075,6 @@ def test_nodes_one_by_one_match_the_reference(drawn: Drawn) -> None:
 
 
 @given(clusters(promised=3))
-@settings(max_examples=100)
 def test_promised_nodes_match_the_reference(drawn: Drawn) -> None:
     check(drawn, drawn.case())
 
@@ -1100,7 +1097,6 @@ class ByColumn(FilterPlugin):
 
 
 @given(clusters(promised=2))
-@settings(max_examples=60)
 def test_both_forms_of_a_filter_come_to_the_same(drawn: Drawn) -> None:
     node, column = drawn.case(plugins=[ByNode()]), drawn.case(plugins=[ByColumn()])
     assert shown(node.run()) == shown(column.run())

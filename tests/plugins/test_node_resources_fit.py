@@ -297,8 +297,8 @@ def listed(scores: Any, n: int) -> list[int]:
     return [scores] * n if isinstance(scores, int) else scores.tolist()
 
 
-@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+@settings(max_examples=50)
 @given(world=worlds, asked=amounts)
 def test_score_like_a_node_at_a_time(
     strategy: dict[str, Any], world: World, asked: Amounts
@@ -330,6 +330,19 @@ def test_score(strategy: dict[str, Any], asked: Amounts, score: int) -> None:
     pod = cluster.info(asking("p", asked).build())
     # Without PreScore, as where a configuration switches it off.
     assert listed(fit.score(pod, cluster.view.nodes, CycleState()), 1) == [score]
+
+
+@pytest.mark.parametrize("most", [ONE_BY_ONE, IN_COLUMNS])
+def test_amounts_that_floats_round(most: int) -> None:
+    percent = 2**55
+    used = 100 * percent - (40 * percent - 1)  # a hair less than 40 % is left
+    world = World(
+        [({"cpu": 100 * percent, "memory": 100 * percent}, 9, [{"cpu": used, "memory": used}])] * 2
+    )
+    pod = world.cluster.info(asking("p", {"cpu": 0, "memory": 0}).build())
+    with few(most):
+        scores = plugin().score(pod, world.cluster.view.nodes, CycleState())
+    assert listed(scores, 2) == [39, 39]
 
 
 def test_the_pod_as_a_whole_does_not_count_in_scoring() -> None:

@@ -142,7 +142,7 @@ def test_what_is_kept_equals_what_is_fresh(
                 kept = desk.classes.evaluation(pod)
                 kept_again = evaluate(pod, desk).evaluation
                 assert kept is kept_again or kept.feasible is None or kept.log.end >= 0
-                _same(kept_again, Evaluation(pod, desk.profile, desk.view), pod)
+                _same(kept_again, Evaluation(pod, desk.classes.plan, desk.view), pod)
     check(cluster)
     for decision, lines in shown:
         assert decision.picture().lines() == lines
@@ -156,6 +156,6 @@ def _attempt(
     assert not isinstance(outcome, Failed), outcome.error
     shown.append((outcome.decision, outcome.decision.picture().lines()))
     if isinstance(outcome, Placed):
-        ranked = Evaluation(pod, desk.profile, desk.view).ranking(pod).ranked
+        ranked = Evaluation(pod, desk.classes.plan, desk.view).ranking(pod).ranked
         assert ranked[outcome.decision.chosen] == np.max(ranked)
         desk.cluster.assume(pod, outcome.node)

@@ -125,6 +125,9 @@ class DomainMap:
         self.taints = 0
         self.used = 0
         self._blank_value = NOWHERE
+        #: Rows in order of their domain, and where each domain begins there; made when asked for.
+        self._order: NDArray[np.intp] | None = None
+        self._starts: NDArray[np.intp]
         self.rebuild()
 
     def rebuild(self) -> None:
@@ -135,6 +138,7 @@ class DomainMap:
         self.where = self._domains(None)
         self.present = np.bincount(self.where + 1, minlength=self.room + 1)[1:].astype(np.int32)
         self.size = int(np.count_nonzero(self.present))
+        self._order = None
         for counts in self.counts:
             counts.recount()
 
@@ -165,6 +169,18 @@ class DomainMap:
             counts = counts[self.present[: self.known] > 0]
         return int(counts.min())
 
+    def rows_in(self, domains: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The rows of some domains."""
+        if self._order is None:
+            self._order = np.argsort(self.where, kind="stable")
+            nowhere = np.count_nonzero(self.where == NOWHERE)
+            self._starts = np.concatenate(([0], np.cumsum(self.present))) + nowhere
+        order, starts = self._order, self._starts
+        if len(domains) == 1:
+            domain = int(domains[0])
+            return order[starts[domain] : starts[domain + 1]]
+        return np.concatenate([order[starts[d] : starts[d + 1]] for d in domains.tolist()])
+
     def move(self, row: int, tallied: Mapping[Source, int]) -> None:
         """Look at one row anew; ``tallied`` says how many pods of each source are on it."""
         self._make_room()
@@ -174,6 +190,7 @@ class DomainMap:
         if old == new:
             return
         self.where[row] = new
+        self._order = None
         for domain, step in ((old, -1), (new, +1)):
             if domain >= 0:
                 before = self.present[domain]

@@ -231,9 +231,7 @@ class TrialNodes(Nodes):
         """Suppose that ``pod`` no longer runs on node ``i``."""
         name, namespace = pod.name, pod.namespace
         self._pods[i] = [
-            other
-            for other in self._there(i)
-            if other.name != name or other.namespace != namespace
+            other for other in self._there(i) if other.name != name or other.namespace != namespace
         ]
         if pod.shape.host_ports:
             self._ports_on(i).difference_update(pod.shape.host_ports)

@@ -9,8 +9,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.cycle.evaluation import Evaluation
+from bayplan.cycle.plan import Plan
 from bayplan.errors import PluginError
-from bayplan.framework.plugin import Plugin
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
@@ -26,29 +26,25 @@ class Classes:
     """The evaluations of one profile."""
 
     def __init__(self, profile: Profile, view: ClusterView) -> None:
-        self.profile = profile
+        self.plan = Plan(profile)
         self.view = view
         self._evaluations: OrderedDict[Any, Evaluation] = OrderedDict()
-        #: Plugins that tell pods apart by more than what makes pods alike.
-        self._signers = [p for p in profile.plugins if type(p).sign is not Plugin.sign]
-        #: A plugin that says nothing of what it depends on makes every attempt start afresh.
-        self._fresh = any(p.reads is None and _is_columnar(p) for p in profile.plugins)
         self.hits = 0
         self.misses = 0
 
     def evaluation(self, pod: PodInfo) -> Evaluation:
         """What the profile says of every node for this pod, up to date."""
         key = pod.alike
-        if self._signers:
-            key = (key, *(plugin.sign(pod) for plugin in self._signers))
+        if self.plan.signers:
+            key = (key, *(plugin.sign(pod) for plugin in self.plan.signers))
         found = self._evaluations.get(key)
         try:
-            if found is not None and not self._fresh and found.catch_up(pod):
+            if found is not None and not self.plan.never_kept and found.catch_up(pod):
                 self._evaluations.move_to_end(key)
                 self.hits += 1
                 return found
             self.misses += 1
-            fresh = Evaluation(pod, self.profile, self.view)
+            fresh = Evaluation(pod, self.plan, self.view)
         except PluginError:
             # Half brought up to date: not to be used again.
             self._evaluations.pop(key, None)
@@ -58,19 +54,3 @@ class Classes:
         if len(self._evaluations) > max(AT_LEAST, CELLS // max(1, len(fresh.names))):
             self._evaluations.popitem(last=False)
         return fresh
-
-    def drop(self, pod: PodInfo) -> None:
-        """Forget the pod's class: a plugin failed half way."""
-        self._evaluations.clear()
-
-
-def _is_columnar(plugin: Any) -> bool:
-    """Whether the plugin answers for all nodes at once and therefore has to say what it reads."""
-    from bayplan.framework.plugin import FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin
-
-    kind = type(plugin)
-    return (
-        isinstance(plugin, (PreFilterPlugin, PreScorePlugin))
-        or (isinstance(plugin, FilterPlugin) and kind.filter is not FilterPlugin.filter)
-        or (isinstance(plugin, ScorePlugin) and kind.score is not ScorePlugin.score)
-    )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayplan.cycle.evaluation import Evaluation
+from bayplan.cycle.plan import Plan
 from bayplan.cycle.record import Decision
 from bayplan.errors import PluginError
 from bayplan.framework.status import Rejected
@@ -30,7 +31,7 @@ def decide(pod: PodInfo, algorithm: Algorithm, profile: Profile, view: ClusterVi
         raise PluginError(name, "schedule", f"{type(error).__name__}: {error}") from error
     # No filter and no score is asked, but the record still knows the nodes there were.
     bare = replace(profile, plugins=[], prefilter=(), filter=(), prescore=(), score=())
-    decision = Decision(pod, Evaluation(pod, bare, view), {})
+    decision = Decision(pod, Evaluation(pod, Plan(bare), view), {})
     if isinstance(answer, Rejected):
         decision.rejection = answer.by(name)
         return decision

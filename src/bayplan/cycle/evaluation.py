@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.changes import CLUSTER_WIDE
 from bayplan.cycle.feasible import Feasible
 from bayplan.cycle.ground import Ground
 from bayplan.cycle.prefilter import PreFilterResult, ask, run_prefilters
 from bayplan.cycle.rank import Rank
 from bayplan.cycle.undo import UndoLog
-from bayplan.framework.plugin import Plugin
 from bayplan.framework.runner import call
 from bayplan.framework.state import CycleState
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import ClusterView
-    from bayplan.framework.profile import Profile
+    from bayplan.cycle.plan import Plan, WatchStep
+    from bayplan.framework.plugin import Plugin
 
 #: With more changed rows than this share of all, a fresh evaluation is cheaper.
 TOO_MANY: Final = 0.25
@@ -35,10 +34,10 @@ TOO_MANY: Final = 0.25
 class Watch:
     """A plugin that depends on more than one row: as of which state of the cluster its verdicts hold."""
 
-    __slots__ = ("plugin", "stamp", "versions")
+    __slots__ = ("plugin", "reads", "stamp", "versions")
 
-    def __init__(self, plugin: Plugin, stamp: Any, versions: tuple[int, ...]) -> None:
-        self.plugin = plugin
+    def __init__(self, step: WatchStep, stamp: Any, versions: tuple[int, ...]) -> None:
+        self.plugin, self.reads = step
         #: What the plugin itself says its verdicts depend on.
         self.stamp = stamp
         #: The topics that it reads: while they stand still, there is no need to ask for the stamp.
@@ -48,8 +47,8 @@ class Watch:
 class Evaluation:
     """Verdicts and scores of all nodes for one class of pods."""
 
-    def __init__(self, pod: PodInfo, profile: Profile, view: ClusterView) -> None:
-        self.profile = profile
+    def __init__(self, pod: PodInfo, plan: Plan, view: ClusterView) -> None:
+        self.plan = plan
         self.view = view
         journal = view.cluster.journal
         #: Rows do not come, go or change hands within the life of an evaluation.
@@ -58,7 +57,7 @@ class Evaluation:
         self.position = journal.end
         self.state = CycleState()
         self.log = UndoLog()
-        self.prefilter: PreFilterResult = run_prefilters(pod, profile, view, self.state)
+        self.prefilter: PreFilterResult = run_prefilters(pod, plan.profile, view, self.state)
         #: None where PreFilter turned the pod down whole.
         self.feasible: Feasible | None = None
         #: None until somebody asks for a ranking.
@@ -66,16 +65,19 @@ class Evaluation:
         if self.prefilter.rejection is None:
             self.feasible = Feasible(pod, self._ground(), self.prefilter)
         self._watches = [
-            Watch(plugin, self._stamp(plugin, pod), journal.versions(plugin.reads or 0))
-            for plugin in profile.plugins
-            if plugin.reads is None or plugin.reads & CLUSTER_WIDE
+            Watch(
+                step,
+                self._stamp(step.plugin, pod),
+                () if step.reads is None else journal.versions(step.reads),
+            )
+            for step in plan.watched
         ]
 
     def _stamp(self, plugin: Plugin, pod: PodInfo) -> Any:
         return call(plugin, "Stamp", plugin.stamp, pod, self.view, self.state)
 
     def _ground(self) -> Ground:
-        return Ground(self.profile, self.view.nodes, self.names, self.state, self.log)
+        return Ground(self.plan, self.view.nodes, self.names, self.state, self.log)
 
     def ranking(self, pod: PodInfo) -> Rank:
         """Scores of all nodes; computed when first asked for."""
@@ -110,21 +112,20 @@ class Evaluation:
         stale: set[str] = set()
         versions_of = self.view.cluster.journal.versions
         for watch in self._watches:
-            plugin = watch.plugin
-            if plugin.reads is not None:
-                versions = versions_of(plugin.reads)
+            if watch.reads is not None:
+                versions = versions_of(watch.reads)
                 if versions == watch.versions:
                     continue
                 watch.versions = versions
-            stamp = self._stamp(plugin, pod)
+            stamp = self._stamp(watch.plugin, pod)
             if stamp != watch.stamp:
                 watch.stamp = stamp
-                stale.add(plugin.name)
+                stale.add(watch.plugin.name)
         return stale
 
     def _prefilter_again(self, pod: PodInfo, stale: set[str]) -> bool:
         """PreFilter anew for some plugins; False where an answer is of another kind than before."""
-        for plugin in self.profile.prefilter:
+        for plugin in self.plan.profile.prefilter:
             if plugin.name in stale:
                 answer = ask(plugin, pod, self.view, self.state)
                 if answer != self.prefilter.answers[plugin.name]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.cluster.podinfo import PersonalPod
-from bayplan.cycle.filtering import Fixed, NodeVerdict, Verdict, is_columnar, raise_if_error
+from bayplan.cycle.filtering import Fixed, NodeVerdict, Verdict, raise_if_error
 from bayplan.cycle.undo import OldIndex, OldVerdicts
 from bayplan.framework.status import unresolvable
 
@@ -45,9 +45,9 @@ class Feasible:
         if only is not None:
             asked_for = np.fromiter((name in only for name in ground.names), np.bool_, self.n)
             self._add(Fixed(asked_for, prefilter.left_out))
-        for plugin in ground.profile.filter:
+        for plugin, columnar, reads in ground.plan.filters:
             if plugin.name not in prefilter.skipped:
-                part = Verdict(plugin) if is_columnar(plugin) else NodeVerdict(plugin, self.n)
+                part = Verdict(plugin, reads) if columnar else NodeVerdict(plugin, self.n)
                 self._judge_all(part, pod)
                 self._add(part)
         self.open: NDArray[np.bool_] = self.fails == 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.changes import ROW_LOCAL, Reads
+from bayplan.cluster.changes import Reads
 from bayplan.cluster.podinfo import PersonalPod
 from bayplan.errors import BayplanError, DataMissing, PluginError
 from bayplan.framework.plugin import FilterPlugin
@@ -23,23 +23,17 @@ if TYPE_CHECKING:
     from bayplan.framework.state import CycleState
 
 
-def is_columnar(plugin: FilterPlugin) -> bool:
-    """Whether the plugin judges all nodes at once."""
-    return type(plugin).filter is not FilterPlugin.filter
-
-
 class Verdict:
     """Column form: the verdicts of one plugin. ``index`` is None as long as every node passes."""
 
-    __slots__ = ("index", "outcomes", "plugin", "reads", "stamp")
+    __slots__ = ("index", "outcomes", "plugin", "reads")
 
-    def __init__(self, plugin: FilterPlugin) -> None:
+    def __init__(self, plugin: FilterPlugin, reads: int) -> None:
         self.plugin = plugin
         self.index: Index | None = None
         self.outcomes: list[Rejected] = []
-        #: Kinds of row changes that make a node be judged again (``Reads`` flags, as a plain int: they are tested often).
-        self.reads = int((plugin.reads or Reads.NOTHING) & ROW_LOCAL)
-        self.stamp: object = None
+        #: Kinds of row changes that make a node be judged again.
+        self.reads = reads
 
     def judge_all(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Index | None:
         """Fresh verdicts on all nodes; None where all pass."""
@@ -66,8 +60,7 @@ class NodeVerdict(Verdict):
     __slots__ = ("known",)
 
     def __init__(self, plugin: FilterPlugin, n: int) -> None:
-        super().__init__(plugin)
-        self.reads = 0
+        super().__init__(plugin, reads=0)
         self.index = np.zeros(n, np.int16)
         #: Rows whose verdict still holds.
         self.known: NDArray[np.bool_] = np.zeros(n, np.bool_)
@@ -110,7 +103,7 @@ class Fixed(Verdict):
     __slots__ = ("signed",)
 
     def __init__(self, passes: NDArray[np.bool_], outcome: Rejected) -> None:
-        super().__init__(_NOBODY)
+        super().__init__(_NOBODY, reads=0)
         self.index = np.where(passes, np.int16(0), np.int16(1))
         self.outcomes = [outcome]
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bayplan.cluster.view import Nodes
+    from bayplan.cycle.plan import Plan
     from bayplan.cycle.undo import UndoLog
-    from bayplan.framework.profile import Profile
     from bayplan.framework.state import CycleState
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Profile, nodes, state and log of one evaluation."""
+    """Plan, nodes, state and log of one evaluation."""
 
-    profile: Profile
+    plan: Plan
     #: All rows.
     nodes: Nodes
     #: The name of each row.

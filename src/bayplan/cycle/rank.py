@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.changes import Reads
 from bayplan.cluster.podinfo import PersonalPod
-from bayplan.cycle.scoring import NodeScore, Score, is_columnar
+from bayplan.cycle.scoring import NodeScore, Score
 from bayplan.cycle.undo import OldColumn, OldScores
 from bayplan.errors import PluginError
 from bayplan.framework.runner import call, check_range
@@ -33,7 +32,7 @@ class Rank:
     """The scores of all score plugins on all rows."""
 
     def __init__(self, pod: PodInfo, ground: Ground, feasible: Mask) -> None:
-        self.profile = profile = ground.profile
+        self.plan = ground.plan
         self.nodes = ground.nodes
         self.open = feasible
         self.state = ground.state
@@ -42,27 +41,31 @@ class Rank:
         #: Score plugins whose PreScore had nothing to say.
         self.skipped: set[str] = set()
         self.personal = False
-        #: Plugins whose scores depend on which nodes are feasible.
-        self._sized_by_feasible = {
-            plugin.name
-            for plugin in (*profile.prescore, *profile.score)
-            if plugin.reads is not None and plugin.reads & Reads.FEASIBLE
-        }
         self.scores: list[Score] = []
-        for plugin in profile.prescore:
+        for plugin in self.plan.profile.prescore:
             self._prescore(plugin, pod)
-        for scorer in profile.score:
-            weight = profile.weights[scorer.name]
-            part = (
-                Score(scorer, weight) if is_columnar(scorer) else NodeScore(scorer, weight, self.n)
-            )
-            if scorer.name not in self.skipped:
+        for step in self.plan.scores:
+            part = Score(step) if step.columnar else NodeScore(step, self.n)
+            if step.plugin.name not in self.skipped:
                 self._score_all(part, pod)
             self.scores.append(part)
-        self.total: NDArray[np.int64] = np.zeros(self.n, np.int64)
-        for part in self.shown():
-            self.total += part.weighted
+        self.total: NDArray[np.int64] = self._sum()
         self.ranked: NDArray[np.int64] = np.where(feasible, self.total, CLOSED)
+
+    def _sum(self) -> NDArray[np.int64]:
+        """The sum over the plugins that have a say; those that give all nodes the same are added up first."""
+        same = 0
+        total: NDArray[np.int64] | None = None
+        for part in self.shown():
+            weighted = part.weighted
+            if isinstance(weighted, int):
+                same += weighted
+            else:
+                total = weighted.copy() if total is None else np.add(total, weighted, out=total)
+        if total is None:
+            return np.full(self.n, same, np.int64)
+        total += same
+        return total
 
     def shown(self) -> list[Score]:
         """The plugins that have a say."""
@@ -111,10 +114,10 @@ class Rank:
         feasible or ceased to be (None: any may have).
         """
         feasible_changed = flipped is None or bool(flipped)
-        if feasible_changed and self._sized_by_feasible:
-            stale = stale | self._sized_by_feasible
+        if feasible_changed and self.plan.sized_by_feasible:
+            stale = stale | self.plan.sized_by_feasible
         if stale:
-            for plugin in self.profile.prescore:
+            for plugin in self.plan.profile.prescore:
                 if plugin.name in stale:
                     self._prescore_again(plugin, pod)
         touched: set[int] | None = None if flipped is None else set(flipped)

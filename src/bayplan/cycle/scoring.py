@@ -10,38 +10,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.changes import ROW_LOCAL, Reads
 from bayplan.errors import BayplanError, PluginError
-from bayplan.framework.plugin import ScorePlugin
 from bayplan.framework.runner import call, check_range, raw_scores, whole
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PersonalPod, PodInfo
     from bayplan.cluster.view import Nodes
+    from bayplan.cycle.plan import ScoreStep
     from bayplan.framework.state import CycleState
     from bayplan.framework.status import Mask
 
 Values = NDArray[np.int64] | int
-
-
-def is_columnar(plugin: ScorePlugin) -> bool:
-    """Whether the plugin scores all nodes at once."""
-    return type(plugin).score is not ScorePlugin.score
+_ONE_NODE = np.ones(1, np.bool_)
 
 
 class Score:
     """Column form: raw and weighted scores of one plugin."""
 
-    __slots__ = ("normalizes", "plugin", "raw", "reads", "stamp", "weight", "weighted")
+    __slots__ = ("normalizes", "plugin", "raw", "reads", "weight", "weighted")
 
-    def __init__(self, plugin: ScorePlugin, weight: int) -> None:
-        self.plugin = plugin
-        self.weight = weight
+    def __init__(self, step: ScoreStep) -> None:
+        self.plugin = step.plugin
+        self.weight = step.weight
+        self.normalizes = step.normalizes
+        self.reads = step.reads
         self.raw: Values = 0
         self.weighted: Values = 0
-        self.normalizes = type(plugin).normalize is not ScorePlugin.normalize
-        self.reads = int((plugin.reads or Reads.NOTHING) & ROW_LOCAL)
-        self.stamp: object = None
 
     def score_all(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Values:
         """Fresh raw scores of all nodes."""
@@ -52,15 +46,14 @@ class Score:
         """Normalised and weighted scores of all nodes, from ``raw``."""
         raw = self.raw
         if not self.normalizes:
-            check_range(self.plugin, raw if isinstance(raw, int) else raw[feasible])
+            check_range(self.plugin, raw, feasible)
             return raw * self.weight if self.weight != 1 else raw
         if isinstance(raw, int):
-            one, all_of_it = np.array([raw], np.int64), np.ones(1, np.bool_)
-            scaled = self._normalize(one, all_of_it, state)
-            check_range(self.plugin, scaled)
+            scaled = self._normalize(np.array([raw], np.int64), _ONE_NODE, state)
+            check_range(self.plugin, int(scaled[0]))
             return int(scaled[0]) * self.weight
         scaled = self._normalize(raw, feasible, state)
-        check_range(self.plugin, scaled[feasible])
+        check_range(self.plugin, scaled, feasible)
         return scaled * self.weight
 
     def _normalize(
@@ -75,8 +68,8 @@ class NodeScore(Score):
 
     __slots__ = ("known",)
 
-    def __init__(self, plugin: ScorePlugin, weight: int, n: int) -> None:
-        super().__init__(plugin, weight)
+    def __init__(self, step: ScoreStep, n: int) -> None:
+        super().__init__(step)
         self.reads = 0
         self.raw = np.zeros(n, np.int64)
         self.weighted = np.zeros(n, np.int64)

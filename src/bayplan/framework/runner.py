@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bayplan.errors import BayplanError, PluginError
 from bayplan.framework.plugin import MAX_SCORE, MIN_SCORE, Plugin
-from bayplan.framework.status import Rejected, Verdicts
+from bayplan.framework.status import Mask, Rejected, Verdicts
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -108,14 +108,20 @@ def whole(plugin: Plugin, score: Any) -> int:
     return int(score)
 
 
-def check_range(plugin: Plugin, scores: NDArray[np.int64] | int) -> None:
-    """Scores lie between 0 and 100 once normalised."""
+def check_range(
+    plugin: Plugin, scores: NDArray[np.int64] | int, feasible: Mask | None = None
+) -> None:
+    """Scores of feasible nodes lie between 0 and 100 once normalised."""
     if isinstance(scores, int):
         low = high = scores
-    elif len(scores):
-        low, high = int(scores.min()), int(scores.max())
-    else:
+    elif not len(scores):
         return
+    else:
+        low, high = int(scores.min()), int(scores.max())
+        if (low < MIN_SCORE or high > MAX_SCORE) and feasible is not None:
+            # Only now, since it is slow: the scores of nodes that are in play.
+            check_range(plugin, scores[feasible])
+            return
     if low < MIN_SCORE or high > MAX_SCORE:
         worst = low if low < MIN_SCORE else high
         raise _bad(

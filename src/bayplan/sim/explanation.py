@@ -56,7 +56,7 @@ class Explanation:
 
     pod: str
     scheduler: str
-    #: Nodes that fit, the best first; then the others by name.
+    #: Nodes that fit, the best first, the chosen one before its equals; then the others by name.
     lines: list[NodeLine]
     #: Score plugins that had a say, with their weights, in the order of the profile.
     plugins: dict[str, int]
@@ -194,7 +194,8 @@ def explain(situation: Situation, *, node: str = "") -> Explanation:
 def _told(situation: Situation, decision: Decision, picture: Picture) -> Explanation:
     lines = picture.lines()
     fitting = sorted(
-        (line for line in lines if line.rejected is None), key=lambda line: (-line.total, line.node)
+        (line for line in lines if line.rejected is None),
+        key=lambda line: (-line.total, line.node != decision.node, line.node),
     )
     turned_down = [line for line in lines if line.rejected is not None]
     highest = fitting[0].total if fitting else 0
@@ -228,7 +229,9 @@ def _notes(situation: Situation, pod: PodInfo) -> list[str]:
         if said is not None:
             notes.append(f"it is not tried at all as long as {plugin.name} says: {said.message}")
     if situation.config.algorithm:
-        notes.append(f"{situation.config.algorithm} decides; this is what the profile's plugins say")
+        notes.append(
+            f"{situation.config.algorithm} decides; this is what the profile's plugins say"
+        )
     if situation.placed_on and any(v.matters for v in situation.pod.spec.volumes):
         notes.append("its claims are bound by now, which may leave it less choice than it had")
     return notes

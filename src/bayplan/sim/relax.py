@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Final
 
@@ -80,10 +81,22 @@ def _plugins(
     )
     objecting |= now.evaluation.prefilter.plugins
     known = {plugin.name for plugin in situation.profile.plugins}
-    for relaxation in without_plugins(picture, sorted((objecting - satisfied) & known)):
+    for relaxation in without_plugins(sorted((objecting - satisfied) & known)):
         suggestion = attempt(situation, relaxation, node)
         if suggestion is not None:
-            yield suggestion
+            yield _with_reasons(suggestion, picture)
+
+
+def _with_reasons(suggestion: Suggestion, picture: Picture) -> Suggestion:
+    """What the plugin says of the nodes that the pod fits on but for it."""
+    rows = {name: row for row, name in enumerate(picture.names)}
+    said = (picture.verdict(rows[name]) for name in suggestion.nodes)
+    reasons = sorted({one.message for one in said if one is not None})
+    return replace(
+        suggestion,
+        text=f"{suggestion.text}, which says: {'; '.join(reasons)}",
+        change={**suggestion.change, "reasons": reasons},
+    )
 
 
 def attempt(situation: Situation, relaxation: Relaxation, node: str = "") -> Suggestion | None:

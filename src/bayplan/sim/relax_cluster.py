@@ -15,7 +15,6 @@ from bayplan.cycle.postfilter import make_room
 from bayplan.cycle.record import Picture
 from bayplan.errors import BayplanError, SelectorError
 from bayplan.framework.preemption import Nominated
-from bayplan.framework.status import Rejected
 from bayplan.model.meta import controller_of
 from bayplan.model.node import Node, Taint
 from bayplan.model.node_selectors import (
@@ -223,29 +222,14 @@ def _pinned(pod: Pod, node: str) -> Pod:
 # Plugins ----------------------------------------------------------------------------------------
 
 
-def without_plugins(picture: Picture, names: Iterable[str]) -> Iterator[Relaxation]:
-    """The profile without one of the plugins that have an objection."""
+def without_plugins(names: Iterable[str]) -> Iterator[Relaxation]:
+    """The profile without one of its plugins."""
     for name in names:
-        reasons = sorted(
-            {
-                said.message
-                for said in _said(picture)
-                if said.plugin == name or (not said.plugin and name in said.message)
-            }
-        )
         yield Relaxation(
             kind=Kind.PLUGIN,
-            text=f"do without plugin {name} ({'; '.join(reasons)})"
-            if reasons
-            else f"do without plugin {name}",
-            change={"plugin": name, "reasons": reasons},
+            text=f"do without plugin {name}",
+            change={"plugin": name},
             size=0.9,
             plugin=name,
             without=name,
         )
-
-
-def _said(picture: Picture) -> list[Rejected]:
-    if picture.rejection is not None:
-        return [picture.rejection]
-    return [said for said, _ in picture.first_rejections()]

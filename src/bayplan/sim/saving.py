@@ -42,6 +42,8 @@ def case_of(
     case |= {name: found for name, found in lists.items() if found or name in {"nodes", "pods"}}
     case["pod"] = as_json(situation.pod)
     case["preempt"] = True
+    # Pods with a promised node are known in full, not just by name as in a conformance case.
+    case["queued"] = True
     return case
 
 

@@ -4,7 +4,8 @@ Reads:  why each node was turned down, the pods on the nodes where eviction coul
 Says:   a node and its victims; or that nothing helps, and what stands in the way on each node. Acts on nothing: whoever
         runs the attempt deletes the victims and keeps the node promised.
 
-``search`` tries nodes out, ``importance`` orders the pods on them, ``candidates`` picks among those that could do.
+``search`` tries nodes out, ``importance`` and ``protection`` say which pods may stay first, ``candidates`` picks among
+the nodes that could do.
 """
 
 from __future__ import annotations

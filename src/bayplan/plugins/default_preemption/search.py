@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from bayplan.cluster.thinned import LowerPods, ThinnedNodes, too_big
 from bayplan.framework.status import Rejected
 from bayplan.plugins.default_preemption.candidates import Candidates, Trial
-from bayplan.plugins.default_preemption.importance import Guards, by_importance, protected
+from bayplan.plugins.default_preemption.importance import by_importance
 from bayplan.plugins.default_preemption.messages import NO_VICTIMS
+from bayplan.plugins.default_preemption.protection import Protection
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
@@ -42,7 +43,7 @@ class Search:
         self._state = state
         self._dry_run = dry_run
         self._batch = dry_run.batch(pod, state)
-        self._guards: Guards = {}
+        self._protection = Protection(view.cluster)
         self._promised = np.array(dry_run.promised_rows(pod), np.intp)
 
     def run(self, rows: Rows, found: Candidates) -> None:
@@ -72,7 +73,7 @@ class Search:
         trial.objects(lower.counts == 0, NO_VICTIMS)
         if alone.any() or (trial.index == 0).any():
             order = by_importance(cluster.pods, lower)
-            trial.rank(order, protected(cluster, lower, order, self._guards))
+            trial.rank(order, self._protection.protected(lower, order))
         if self._batch is not None and nodes is not None:
             _let_stay(self._batch, nodes, trial)
         for i in np.flatnonzero(alone).tolist():

@@ -6,12 +6,14 @@ anything; the clone that a what-if changes copies what it changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.cluster.carriers import Role
+from bayplan.cluster.painting import Painting, Table
 from bayplan.cluster.terms import compile_terms
 from bayplan.errors import SelectorError
 from bayplan.framework.state import StateKey
@@ -67,9 +69,15 @@ class Pairs:
 class Required:
     """Everything that the required terms look at."""
 
-    __slots__ = ("affinity", "anti_affinity", "existing", "plan", "pod", "view")
+    __slots__ = ("affinity", "anti_affinity", "existing", "index", "plan", "pod", "view")
 
-    def __init__(self, plan: Plan, pod: PodInfo, view: ClusterView) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        pod: PodInfo,
+        view: ClusterView,
+        index: Painting[np.int16] | None = None,
+    ) -> None:
         self.plan = plan
         self.pod = pod
         self.view = view
@@ -79,6 +87,8 @@ class Required:
         self.anti_affinity: list[Pairs] = []
         #: By topology key: placed pods whose anti-affinity terms speak of the pod, once per term.
         self.existing: dict[str, Pairs] = {}
+        #: Verdicts on all nodes by number.
+        self.index: Painting[np.int16] = Painting() if index is None else index
 
     def clone(self) -> Required:
         """A copy for a what-if."""
@@ -129,11 +139,14 @@ def _anti_affinity_of(pod: PodInfo) -> tuple[PlacedTerm, ...]:
         return ()
 
 
-def count(plan: Plan, pod: PodInfo, view: ClusterView) -> Required | None:
-    """The counts as they are now; None where no required term has anything to do with the pod."""
+def count(plan: Plan, pod: PodInfo, view: ClusterView, before: Required | None) -> Required | None:
+    """The counts as they are now; None where no required term has anything to do with the pod.
+
+    ``before`` are those of the same class at an earlier attempt.
+    """
     counts = view.cluster.counts
-    state = Required(plan, pod, view)
-    for carrier in counts.interest(pod.kin).carriers or ():
+    state = Required(plan, pod, view, None if before is None else before.index)
+    for carrier in counts.interest(pod.kin).carriers:
         if carrier.role is not Role.ANTI_AFFINITY or not carrier.total:
             continue
         key = carrier.placed.topology_key
@@ -173,11 +186,20 @@ def judge(state: Required, nodes: Nodes) -> Verdicts | None:
         else:
             lacking = pairs.counts <= 0
         _note(tables, key, lacking, NOT_NEAR)
+    listed = list(tables.items())
+    if not listed:
+        return None
+    index = state.index.paint(nodes, listed, _look_up)
+    return Verdicts(index, OUTCOMES) if np.count_nonzero(index) else None
+
+
+def _look_up(tables: Sequence[Table], nodes: Nodes) -> NDArray[np.int16]:
     index: NDArray[np.int16] | None = None
-    for key, table in tables.items():
+    for key, table in tables:
         found = table.take(nodes.label(key))
         index = found if index is None else np.maximum(index, found, out=index)
-    return None if index is None else Verdicts(index, OUTCOMES)
+    assert index is not None
+    return index
 
 
 def _note(

@@ -86,7 +86,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             counts.topology,
             view.cluster.namespaces.version if plan.asks_namespaces else None,
             *[counts.tally(terms).version for terms in plan.groups],
-            *[carrier.version for carrier in interest.carriers or ()],
+            *[carrier.version for carrier in interest.carriers],
         )
 
     # --- filter --------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         plan = plan_of(pod)
         if plan.error:
             return unresolvable(f"parsing pod: {plan.error}")
-        required = filtering.count(plan, pod, view)
+        required = filtering.count(plan, pod, view, state.get(REQUIRED))
         if required is None:
             return SKIP
         state[REQUIRED] = required
@@ -126,7 +126,8 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return SKIP
         if plan.error:
             return Rejected(f"failed to parse pod: {plan.error}", code=Code.ERROR)
-        worth = scoring.count(plan, pod, nodes.cluster.view, self.hard_pod_affinity_weight)
+        view, weight = nodes.cluster.view, self.hard_pod_affinity_weight
+        worth = scoring.count(plan, pod, view, weight, state.get(WORTH))
         if worth is None:
             return SKIP
         state[WORTH] = worth

@@ -30,19 +30,18 @@ FEW: Final = 8
 
 
 class _Known:
-    """The balance of all nodes, and what it was computed from."""
+    """The balance of all nodes, as of a position in the journal."""
 
-    __slots__ = ("balance", "offers", "position")
+    __slots__ = ("balance", "position")
 
     def __init__(self, nodes: Nodes, numbers: tuple[int, ...]) -> None:
         self.balance = balance(fractions_of(nodes, numbers))
-        self.offers = nodes.cluster.nodes.offers.version
         self.position = nodes.cluster.journal.end
 
     def catch_up(self, nodes: Nodes, numbers: tuple[int, ...]) -> bool:
         """Redo the nodes that have changed; False where only a fresh start will do."""
         cluster = nodes.cluster
-        if self.offers != cluster.nodes.offers.version or len(self.balance) != len(nodes):
+        if len(self.balance) != len(nodes):
             return False
         news = cluster.journal.since(self.position)
         if news is None:

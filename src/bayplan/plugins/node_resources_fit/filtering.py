@@ -59,9 +59,7 @@ class Asked:
             short = offered - nodes.requested(number) < amount
             if short.any():
                 bits += np.multiply(short, number_of(2 << 2 * k))
-                never = offered < amount
-                never &= short
-                bits += np.multiply(never, number_of(4 << 2 * k))
+                bits += np.multiply(offered < amount, number_of(4 << 2 * k))
         return Verdicts.from_bits(bits, self.word) if bits.any() else None
 
     def _judge_each(self, nodes: Nodes) -> Verdicts | Rejected | None:

@@ -6,12 +6,14 @@ clone that a what-if changes copies what it changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.cluster.domains import NO_DOMAIN
+from bayplan.cluster.painting import Painting, Table
 from bayplan.framework.state import StateKey
 from bayplan.framework.status import Rejected, Verdicts, unresolvable
 
@@ -67,15 +69,26 @@ class HardCounts:
             low = self._low
         return min(constraint.max_skew + low - constraint.own, NO_DOMAIN)
 
+    def verdicts(self) -> Table:
+        """A verdict per domain."""
+        verdicts = (self.counts > self.highest_allowed()).astype(np.int16)
+        verdicts *= TOO_MANY
+        verdicts[-1] = NO_LABEL  # what a row without the label finds
+        return self.constraint.key, verdicts
+
 
 class HardState:
     """The counts of all hard constraints of a pod."""
 
-    __slots__ = ("parts", "plan")
+    __slots__ = ("index", "parts", "plan")
 
-    def __init__(self, plan: Plan, parts: list[HardCounts]) -> None:
+    def __init__(
+        self, plan: Plan, parts: list[HardCounts], index: Painting[np.int16] | None = None
+    ) -> None:
         self.plan = plan
         self.parts = parts
+        #: Verdicts on all nodes by number.
+        self.index: Painting[np.int16] = Painting() if index is None else index
 
     def clone(self) -> HardState:
         """A copy for a what-if."""
@@ -105,7 +118,8 @@ def count(plan: Plan, view: ClusterView, before: HardState | None) -> HardState:
         and before.plan is plan
         and all(counts.refresh(part.view) for part in before.parts)
     ):
-        return HardState(plan, [HardCounts(p.constraint, p.view) for p in before.parts])
+        parts = [HardCounts(part.constraint, part.view) for part in before.parts]
+        return HardState(plan, parts, before.index)
     parts = []
     for constraint in plan.hard:
         tally = counts.tally(constraint.counted, staying=True)
@@ -117,19 +131,15 @@ def count(plan: Plan, view: ClusterView, before: HardState | None) -> HardState:
 
 def judge(state: HardState, nodes: Nodes) -> Verdicts | None:
     """A verdict per node: the first constraint that it breaks gives the reason."""
+    tables = [part.verdicts() for part in state.parts]
+    index = state.index.paint(nodes, tables, _look_up)
+    return Verdicts(index, OUTCOMES) if np.count_nonzero(index) else None
+
+
+def _look_up(tables: Sequence[Table], nodes: Nodes) -> NDArray[np.int16]:
     index: NDArray[np.int16] | None = None
-    for part in state.parts:
-        column = nodes.label(part.constraint.key)
-        broken = part.counts > part.highest_allowed()
-        if broken.any():
-            verdicts = broken.astype(np.int16)
-            verdicts *= TOO_MANY
-            # A row without the label finds the last entry.
-            verdicts[-1] = NO_LABEL
-            found = verdicts.take(column)
-        elif not len(column) or column.min() >= 0:
-            continue
-        else:
-            found = (column < 0).astype(np.int16)
+    for key, table in tables:
+        found = table.take(nodes.label(key))
         index = found if index is None else np.where(index, index, found)
-    return None if index is None else Verdicts(index, OUTCOMES)
+    assert index is not None
+    return index

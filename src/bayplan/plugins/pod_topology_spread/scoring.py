@@ -7,11 +7,14 @@ How many domains there are is asked of the feasible nodes, how many pods of all 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayplan.cluster.painting import NO_ROWS, Painting, Rows, Table
 from bayplan.framework.plugin import MAX_SCORE
 from bayplan.framework.state import StateKey
 
@@ -105,6 +108,20 @@ class SoftState:
         self.ignored: Mask | None = None
         #: Whether every feasible row has all labels.
         self.complete = True
+        #: Raw scores of all nodes.
+        self.raw: Painting[np.int64] = Painting()
+        #: Pods by row as of then.
+        self._per_row: list[NDArray[np.int32]] = []
+
+    def changed_rows(self, nodes: Nodes) -> Rows | None:
+        """The rows on which pods were counted differently the last time; None: any may be."""
+        counts = nodes.cluster.counts
+        now = [nodes.take(counts.per_row(part.tally)) for part in self.parts if part.view is None]
+        before, self._per_row = self._per_row, [column.copy() for column in now]
+        if len(before) != len(now):
+            return None
+        rows = [np.flatnonzero(old != new) for old, new in zip(before, now, strict=True)]
+        return np.concatenate(rows) if rows else NO_ROWS
 
 
 SOFT: Final = StateKey[SoftState]("soft spread constraints")
@@ -165,16 +182,29 @@ def score(state: SoftState, nodes: Nodes) -> Scores | int:
     parts = state.parts
     if state.complete and all(part.empty for part in parts):
         return sum(part.constraint.max_skew - 1 for part in parts)
-    if len(parts) == 1 and parts[0].view is not None:
-        # One constraint by domain: rounding a value per domain is rounding one per row.
-        return _rounded(_by_domain(parts[0], parts[0].view)).take(
-            nodes.label(parts[0].constraint.key)
-        )
+    tables = [_by_domain(part, part.view) for part in parts if part.view is not None]
+    look_up: Callable[[Sequence[Table], Nodes], Scores] = _rounded_table
+    if len(parts) > 1 or not tables:
+        look_up = partial(_summed, state)
+    stamp = (state.complete, *[part.weight for part in parts])
+    others = state.changed_rows(nodes) if nodes.full else None
+    return state.raw.paint(nodes, tables, look_up, stamp, others)
+
+
+def _rounded_table(tables: Sequence[Table], nodes: Nodes) -> Scores:
+    # One constraint by domain: rounding a value per domain is rounding one per row.
+    ((key, amounts),) = tables
+    return _rounded(amounts).take(nodes.label(key))
+
+
+def _summed(state: SoftState, tables: Sequence[Table], nodes: Nodes) -> Scores:
+    """The constraints' amounts, added in their order: the last bit of the sum may depend on it."""
+    by_domain = iter(tables)
     total: NDArray[np.float64] | None = None
-    for part in parts:
+    for part in state.parts:
         column = nodes.label(part.constraint.key)
         if part.view is not None:
-            amounts = _by_domain(part, part.view).take(column)
+            amounts = next(by_domain)[1].take(column)
         else:
             amounts = _by_row(part, nodes)
             if not state.complete:
@@ -184,11 +214,11 @@ def score(state: SoftState, nodes: Nodes) -> Scores | int:
     return _rounded(total)
 
 
-def _by_domain(part: SoftCounts, view: DomainCounts) -> NDArray[np.float64]:
+def _by_domain(part: SoftCounts, view: DomainCounts) -> Table:
     amounts: NDArray[np.float64] = np.multiply(view.counts, part.weight, dtype=np.float64)
     amounts += part.constraint.max_skew - 1
     amounts[-1] = 0  # what a row without the label finds
-    return amounts
+    return part.constraint.key, amounts
 
 
 def _by_row(part: SoftCounts, nodes: Nodes) -> NDArray[np.float64]:
@@ -202,8 +232,7 @@ def _by_row(part: SoftCounts, nodes: Nodes) -> NDArray[np.float64]:
 def _rounded(amounts: NDArray[np.float64]) -> Scores:
     """To the nearest whole number, a half up: as Go rounds what is not negative."""
     whole = np.floor(amounts)
-    amounts -= whole
-    whole += amounts >= 0.5
+    whole += amounts - whole >= 0.5
     return whole.astype(np.int64)
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from bayplan.cluster.claims import class_of_claim, is_bound_to, key_of
 from bayplan.cluster.node_groups import NO_PLACE, Places
 from bayplan.cluster.volume_index import kind_of
-from bayplan.model.selectors import compile_label_selector
+from bayplan.errors import SelectorError
+from bayplan.model.selectors import EVERYTHING, Selector, compile_label_selector
 from bayplan.plugins.volume_binding.pod_claims import size_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def match_volumes(
 def _match(
     claim: PersistentVolumeClaim, nodes: Nodes, storage: Storage, earlier: list[Match]
 ) -> Match:
+    selector = _selector(claim)
     index, name, key = storage.index, class_of_claim(claim), key_of(claim)
     # A pod may have two volumes of one claim; upstream looks for a volume for each.
     again = [match for match in earlier if key_of(match.claim) == key]
@@ -77,7 +79,7 @@ def _match(
     elif shelf is None:
         match = Match(claim, (), np.full(len(nodes), NO_PLACE))
     else:
-        suitable = _suitable(claim, shelf, index)
+        suitable = _suitable(claim, selector, shelf, index)
         taken = [match.places for match in earlier if match.volumes is shelf.volumes]
         first = index.groups.first(shelf.groups[suitable], suitable, len(taken) + 1)
         match = Match(claim, shelf.volumes, index.groups.spread(nodes, first, taken))
@@ -92,15 +94,27 @@ def _promised_places(promised: Candidate, nodes: Nodes) -> Places:
     return np.where(promised.nodes.mask(nodes), 0, NO_PLACE)
 
 
-def _suitable(claim: PersistentVolumeClaim, shelf: Shelf, index: VolumeIndex) -> Places:
+def _selector(claim: PersistentVolumeClaim) -> Selector:
+    """What the claim asks of a volume's labels."""
+    if claim.spec.selector is None:
+        return EVERYTHING
+    try:
+        return compile_label_selector(claim.spec.selector)
+    except SelectorError as error:
+        what = f"error creating internal label selector for claim: {key_of(claim)}"
+        raise SelectorError(f"{what}: {error}") from error
+
+
+def _suitable(
+    claim: PersistentVolumeClaim, selector: Selector, shelf: Shelf, index: VolumeIndex
+) -> Places:
     """Places of the free volumes that a claim could have on some node."""
     wanted = kind_of(claim.spec)
     suits = np.array([kind.suits(wanted) for kind in index.kinds], np.bool_)
     first = shelf.first_of(size_of(claim))
     places: Places = np.flatnonzero(suits[shelf.kinds[first:]]) + first
-    if claim.spec.selector is None:
+    if selector.empty:
         return places
-    selector = compile_label_selector(claim.spec.selector)
     fits = [
         place
         for place in places.tolist()
