@@ -34,7 +34,7 @@ class Picky(FilterPlugin, ScorePlugin):
         return None
 
     def score_node(self, pod: PodInfo, node: NodeInfo) -> float:
-        return min(100, node.free.get("cpu") / 100) if node.zone else 7
+        return max(0, min(100, node.free.get("cpu") / 100)) if node.zone else 7
 
 
 def _node(i: int, zone: int, cpu: int, variant: int) -> NodeBuilder:

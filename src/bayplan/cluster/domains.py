@@ -193,7 +193,7 @@ class DomainMap:
         self._order = None
         for domain, step in ((old, -1), (new, +1)):
             if domain >= 0:
-                before = self.present[domain]
+                before = int(self.present[domain])
                 self.present[domain] = before + step
                 self.size += (before + step > 0) - (before > 0)
         for counts in self.counts:

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayplan.cycle.feasible import Feasible
-from bayplan.cycle.ground import Ground
+from bayplan.cycle.ground import Changes, Ground
 from bayplan.cycle.prefilter import PreFilterResult, ask, run_prefilters
 from bayplan.cycle.rank import Rank
 from bayplan.cycle.undo import UndoLog
@@ -135,22 +134,24 @@ class Evaluation:
     def _refresh(self, pod: PodInfo, stale: set[str], rows: list[int], kinds: list[int]) -> None:
         feasible = self.feasible
         assert feasible is not None
-        changed, union = _distinct(rows, kinds)
+        changes = _changes(self.view, rows, kinds)
         feasible.flipped = []
         if stale:
             feasible.rejudge(pod, stale)
-        few = self.view.rows(changed)
-        if len(changed):
-            feasible.refresh(pod, few, union)
+        if rows:
+            feasible.refresh(pod, changes)
         feasible.judge_unknown(pod)
         if self.rank is not None:
-            self.rank.refresh(pod, few, union, stale, feasible.flipped)
+            self.rank.refresh(pod, changes, stale, feasible.flipped)
 
 
-def _distinct(rows: list[int], kinds: list[int]) -> tuple[NDArray[np.intp], int]:
+def _changes(view: ClusterView, rows: list[int], kinds: list[int]) -> Changes:
+    if len(rows) > 1:
+        merged: dict[int, int] = {}
+        for row, kind in zip(rows, kinds, strict=True):
+            merged[row] = merged.get(row, 0) | int(kind)
+        rows, kinds = list(merged), list(merged.values())
     union = 0
     for kind in kinds:
         union |= kind
-    if len(rows) > 1:
-        rows = list(dict.fromkeys(rows))
-    return np.array(rows, np.intp), union
+    return Changes(view.rows(np.array(rows, np.intp)), kinds, union)

@@ -18,8 +18,7 @@ from bayplan.framework.status import unresolvable
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
-    from bayplan.cluster.view import Nodes
-    from bayplan.cycle.ground import Ground
+    from bayplan.cycle.ground import Changes, Ground
     from bayplan.cycle.prefilter import PreFilterResult
 
 NO_NODE: Final = unresolvable("node does not exist")
@@ -102,16 +101,16 @@ class Feasible:
         if self.flipped is None:
             np.equal(self.fails, 0, out=self.open)
 
-    def refresh(self, pod: PodInfo, few: Nodes, kinds: int) -> None:
+    def refresh(self, pod: PodInfo, changes: Changes) -> None:
         """Judge the rows that changed again, by the plugins that read what changed."""
-        rows = few.rows
+        few = changes.nodes
         for part in self.verdicts:
-            if not part.reads & kinds:
+            if not part.reads & changes.union:
                 continue
             if isinstance(part, NodeVerdict):
-                part.known[rows] = False
+                part.known[changes.rows(part.reads)] = False
             else:
-                self._replace(part, rows, part.judge(pod, few, self.state))
+                self._replace(part, few.rows, part.judge(pod, few, self.state))
 
     def _replace(self, part: Verdict, rows: NDArray[np.intp], new: NDArray[np.int16] | int) -> None:
         if part.index is None:

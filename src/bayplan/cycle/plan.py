@@ -43,7 +43,7 @@ class WatchStep(NamedTuple):
     """A plugin whose verdicts depend on more than one row."""
 
     plugin: Plugin
-    #: The topics; None where the plugin does not say.
+    #: The topics; None where the plugin gives a stamp but no topics.
     reads: int | None
 
 
@@ -69,7 +69,7 @@ class Plan:
         self.watched = tuple(
             WatchStep(plugin, None if plugin.reads is None else int(plugin.reads))
             for plugin in profile.plugins
-            if plugin.reads is None or plugin.reads & CLUSTER_WIDE
+            if _is_watched(plugin)
         )
         #: Plugins whose scores depend on which nodes are feasible.
         self.sized_by_feasible = frozenset(
@@ -86,6 +86,16 @@ class Plan:
 def is_columnar_filter(plugin: FilterPlugin) -> bool:
     """Whether a filter judges all nodes at once."""
     return type(plugin).filter is not FilterPlugin.filter
+
+
+def _is_watched(plugin: Plugin) -> bool:
+    """Whether more than a node's own row may change what the plugin says.
+
+    A per-node plugin that says nothing counts as pure in pod and node: the node object notes what it reads of its row.
+    """
+    if plugin.reads is None:
+        return type(plugin).stamp is not Plugin.stamp
+    return bool(plugin.reads & CLUSTER_WIDE)
 
 
 def _local(plugin: Plugin) -> int:

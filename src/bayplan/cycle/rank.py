@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayplan.cluster.podinfo import PersonalPod
 from bayplan.cycle.scoring import NodeScore, Score
-from bayplan.cycle.undo import OldColumn, OldScores
+from bayplan.cycle.undo import OldColumn, OldScores, OldWeights
 from bayplan.errors import PluginError
 from bayplan.framework.runner import call, check_range
 from bayplan.framework.status import Rejected, Skip
@@ -21,7 +21,7 @@ from bayplan.framework.status import Rejected, Skip
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import Nodes
-    from bayplan.cycle.ground import Ground
+    from bayplan.cycle.ground import Changes, Ground
     from bayplan.framework.status import Mask
 
 #: Below every total that plugins can reach.
@@ -82,37 +82,37 @@ class Rank:
 
     def _score_all(self, part: Score, pod: PodInfo) -> None:
         if isinstance(part, NodeScore):
-            self._score_nodes(part, pod)
+            rows = part.unknown(self.open)
+            part.raw[rows] = self._ask(part, pod, rows)  # type: ignore[index]
         else:
             raw = part.score_all(pod, self.nodes, self.state)
             # A copy, since rows are replaced in place and the plugin may hand out an array of its own.
             part.raw = raw if isinstance(raw, int) else raw.copy()
         part.weighted = part.weigh_all(self.open, self.state)
 
-    def _score_nodes(self, part: NodeScore, pod: PodInfo) -> list[int]:
-        """Ask a per-node plugin about feasible nodes that are not known; returns their rows."""
+    def _ask(self, part: NodeScore, pod: PodInfo, rows: list[int]) -> list[int]:
+        """What a per-node plugin says of some nodes."""
         personal = PersonalPod(pod)
-        rows: list[int] = np.flatnonzero(self.open & ~part.known).tolist()
-        for row in rows:
-            part.raw[row] = part.score_node(personal, self.nodes, row)  # type: ignore[index]
+        scores = [part.score_node(personal, self.nodes, row) for row in rows]
         self.personal |= personal.personal or not part.plugin.cache
-        return rows
+        return scores
 
     # --- keeping up ----------------------------------------------------------------------------------------------------
 
     def refresh(
         self,
         pod: PodInfo,
-        few: Nodes,
-        kinds: int,
+        changes: Changes,
         stale: set[str],
         flipped: list[int] | None,
     ) -> None:
         """Score again what changed.
 
-        The rows ``few`` changed in ``kinds``; plugins in ``stale`` have to be asked about all nodes; ``flipped`` rows became
-        feasible or ceased to be (None: any may have).
+        Plugins in ``stale`` have to be asked about all nodes; ``flipped`` rows became feasible or ceased to be (None: any may
+        have).
         """
+        few = changes.nodes
+        hidden = frozenset(self.skipped)
         feasible_changed = flipped is None or bool(flipped)
         if feasible_changed and self.plan.sized_by_feasible:
             stale = stale | self.plan.sized_by_feasible
@@ -125,12 +125,12 @@ class Rank:
             if part.plugin.name in self.skipped:
                 continue
             if part.plugin.name in stale:
-                self._rescore(part, pod)
+                self._rescore(part, pod, shown=part.plugin.name not in hidden)
                 touched = None
             elif isinstance(part, NodeScore):
-                touched = self._refresh_nodes(part, pod, few.rows, kinds, touched)
+                touched = self._refresh_nodes(part, pod, changes, touched)
             else:
-                changed = part.reads & kinds and self._refresh_rows(part, pod, few)
+                changed = part.reads & changes.union and self._refresh_rows(part, pod, few)
                 if part.normalizes and not isinstance(part.raw, int):
                     if changed or feasible_changed:
                         self._reweigh(part)
@@ -149,8 +149,8 @@ class Rank:
                     self.total = self.total - part.weighted
                     part.raw = part.weighted = 0
 
-    def _rescore(self, part: Score, pod: PodInfo) -> None:
-        self.log.add(OldColumn(part, part.raw, part.weighted, shown=True))
+    def _rescore(self, part: Score, pod: PodInfo, *, shown: bool) -> None:
+        self.log.add(OldColumn(part, part.raw, part.weighted, shown=shown))
         old = part.weighted
         if isinstance(part, NodeScore):
             part.known[:] = False
@@ -159,7 +159,7 @@ class Rank:
         self.total = self.total + (part.weighted - old)
 
     def _reweigh(self, part: Score) -> None:
-        self.log.add(OldColumn(part, part.raw, part.weighted, shown=True))
+        self.log.add(OldWeights(part, part.weighted))
         old = part.weighted
         part.weighted = part.weigh_all(self.open, self.state)
         self.total = self.total + (part.weighted - old)
@@ -204,27 +204,25 @@ class Rank:
         self,
         part: NodeScore,
         pod: PodInfo,
-        rows: NDArray[np.intp],
-        kinds: int,
+        changes: Changes,
         touched: set[int] | None,
     ) -> set[int] | None:
-        if part.reads & kinds:
-            part.known[rows] = False
-        unknown = np.flatnonzero(self.open & ~part.known)
-        if not len(unknown):
+        if part.reads & changes.union:
+            part.known[changes.rows(part.reads)] = False
+        unknown = part.unknown(self.open)
+        if not unknown:
             if part.normalizes and touched != set():
                 self._reweigh(part)
                 return None
             return touched
-        before = part.raw[unknown]  # type: ignore[index]
-        self._score_nodes(part, pod)
-        after = part.raw[unknown]  # type: ignore[index]
-        for row, old, new in zip(unknown.tolist(), before.tolist(), after.tolist(), strict=True):
-            self._set(part, row, new, old)
+        raw = part.raw
+        assert not isinstance(raw, int)
+        for row, score in zip(unknown, self._ask(part, pod, unknown), strict=True):
+            self._set(part, row, score, int(raw[row]))
         if part.normalizes:
             self._reweigh(part)
             return None
-        return None if touched is None else touched.union(unknown.tolist())
+        return None if touched is None else touched.union(unknown)
 
     def _rank(self, touched: set[int] | None) -> None:
         if touched is None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bayplan.cycle.filtering import Fixed, Verdict
 from bayplan.cycle.rank import CLOSED
-from bayplan.cycle.undo import OldColumn, OldIndex, OldScores, OldVerdicts
+from bayplan.cycle.undo import OldColumn, OldIndex, OldScores, OldVerdicts, OldWeights
 from bayplan.framework.status import Rejected
 
 if TYPE_CHECKING:
@@ -235,6 +235,8 @@ class _Past:
         for entry in self._by_part.get(id(part), ()):
             if isinstance(entry, OldColumn):
                 raw, weighted = _copy(entry.raw), _copy(entry.weighted)
+            elif isinstance(entry, OldWeights):
+                weighted = _copy(entry.weighted)
             elif isinstance(entry, OldScores):
                 raw[entry.rows] = entry.raw  # type: ignore[index]
                 weighted[entry.rows] = entry.weighted  # type: ignore[index]

@@ -75,6 +75,11 @@ class NodeScore(Score):
         self.weighted = np.zeros(n, np.int64)
         self.known: NDArray[np.bool_] = np.zeros(n, np.bool_)
 
+    def unknown(self, feasible: Mask) -> list[int]:
+        """Rows of the feasible nodes that the plugin has to be asked about."""
+        rows: list[int] = np.flatnonzero(feasible & ~self.known).tolist()
+        return rows
+
     def score_node(self, pod: PersonalPod, nodes: Nodes, row: int) -> int:
         """One node's raw score, asked of the plugin."""
         node = nodes.node(row)

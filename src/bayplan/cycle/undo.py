@@ -50,7 +50,14 @@ class OldColumn(NamedTuple):
     shown: bool
 
 
-Entry = OldVerdicts | OldIndex | OldScores | OldColumn
+class OldWeights(NamedTuple):
+    """All weighted scores of a plugin, before; its raw scores stayed, and go on being replaced in place."""
+
+    part: Score
+    weighted: Values
+
+
+Entry = OldVerdicts | OldIndex | OldScores | OldColumn | OldWeights
 
 
 class UndoLog:
