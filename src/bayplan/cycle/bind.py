@@ -99,5 +99,3 @@ async def _call(
         raise PluginError(plugin.name, point, str(error)) from error
     except Exception as error:  # a plugin may raise anything; its pod fails and nothing else
         raise PluginError(plugin.name, point, f"{type(error).__name__}: {error}") from error
-
-

@@ -71,7 +71,7 @@ def permit(placement: Placement) -> Rejected | None:
     """
     pod, node, state = placement.pod, placement.node, placement.state
     for plugin in placement.profile.permit:
-        answer = call(plugin, "Permit", plugin.permit, pod, node, state)
+        answer: object = call(plugin, "Permit", plugin.permit, pod, node, state)
         if isinstance(answer, Rejected):
             placement.waits.clear()
             return checked(plugin, "Permit", answer)

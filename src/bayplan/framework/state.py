@@ -62,3 +62,9 @@ class CycleState:
             clone = getattr(value, "clone", None)
             copy._values[key] = value if clone is None else clone()
         return copy
+
+    def fork(self) -> CycleState:
+        """A state that starts with the same values; what is written under a key there is not seen here."""
+        copy = CycleState()
+        copy._values = self._values.copy()
+        return copy
