@@ -9,7 +9,16 @@
     ├─ ConfigError       a configuration file with one or more problems
     ├─ PluginError       a plugin that raised, answered nonsense or was late
     │   └─ DataMissing   a plugin read outside data that are not there
-    └─ AuditError        a derived count that differs from its recount
+    ├─ HandleClosed      a plugin wrote through its handle while an attempt was decided
+    ├─ AuditError        a derived count that differs from its recount
+    ├─ CredentialsError  credentials for the API server that cannot be had
+    ├─ ApiError          the API server said no
+    │   ├─ Unauthorized, Forbidden, NotFound, Gone, Invalid
+    │   ├─ Conflict      and AlreadyExists, which is no Conflict
+    │   ├─ TooManyRequests
+    │   └─ ServerError
+    └─ Unreachable       the API server said nothing
+        └─ TimedOut      not in time
 
 A pod that does not fit is not an error: rejections are values (``framework.status``).
 """
@@ -90,5 +99,90 @@ class DataMissing(BayplanError):
     """Outside data (a metric, a price) that a plugin reads and nobody has supplied."""
 
 
+class HandleClosed(BayplanError):
+    """A plugin tried to set something in motion from a filter, a score or a what-if."""
+
+
 class AuditError(BayplanError):
     """A count kept by increments that differs from a count from scratch."""
+
+
+class CredentialsError(BayplanError):
+    """A token, a certificate or a command that should give one, without which no request can be made."""
+
+
+class ApiError(BayplanError):
+    """What the API server answered instead of what it was asked for."""
+
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        *,
+        request: str = "",
+        retry_after_s: float = 0.0,
+    ) -> None:
+        #: The HTTP status; for an error in a watch, the code of the Status object.
+        self.status = status
+        #: The reason of the Status object, ``AlreadyExists``; empty where there is none.
+        self.reason = reason
+        self.message = message
+        #: ``POST /api/v1/namespaces/default/pods/web/binding``.
+        self.request = request
+        #: What the API server asks for, not what is granted; 0 where it says nothing.
+        self.retry_after_s = retry_after_s
+        said = f"{status} {reason}".rstrip()
+        super().__init__(": ".join(part for part in (request, said, message) if part))
+
+
+class Unauthorized(ApiError):
+    """401: the API server does not know who asks."""
+
+
+class Forbidden(ApiError):
+    """403: it knows, and it is not allowed."""
+
+
+class NotFound(ApiError):
+    """404: no such object, or no such kind."""
+
+
+class Conflict(ApiError):
+    """409: the object is not what the request took it for."""
+
+
+class AlreadyExists(ApiError):
+    """409 as well: there is one of this name."""
+
+
+class Gone(ApiError):
+    """410: this resourceVersion, or this page of a list, is too old."""
+
+
+class Invalid(ApiError):
+    """400 and 422: the object or the request is malformed."""
+
+
+class TooManyRequests(ApiError):
+    """429: later. For an eviction: not while a disruption budget forbids it."""
+
+
+class ServerError(ApiError):
+    """5xx: the API server, or what stands behind it, is in trouble."""
+
+
+class Unreachable(BayplanError):
+    """No answer: there is no connection, or it broke."""
+
+    def __init__(self, message: str, *, sent: bool = False, refused: bool = False) -> None:
+        self.message = message
+        #: Whether the request may have been carried out all the same.
+        self.sent = sent
+        #: Whether nobody listens there, or nobody lets us in.
+        self.refused = refused
+        super().__init__(message)
+
+
+class TimedOut(Unreachable):
+    """No answer in time."""

@@ -20,6 +20,7 @@ from bayplan import (
     Reads,
     Rejected,
     ScorePlugin,
+    Scores,
 )
 from bayplan.cluster.audit import check
 from bayplan.cycle.attempt import attempt
@@ -242,3 +243,46 @@ def test_a_custom_algorithm_decides_and_the_record_knows() -> None:
     assert isinstance(invented, Failed)
     assert "got 'nowhere'" in str(invented.error)
     assert [decision.node for decision in desk.ring] == ["b", ""]
+
+
+# --- plugins that write where they may only look -----------------------------------------------------------------------
+
+
+class _Promises(FilterPlugin):
+    def filter_node(self, pod: PodInfo, node: NodeInfo) -> Rejected | None:
+        self.handle.nominate(pod, node.name)
+        return None
+
+
+class _Activates(ScorePlugin):
+    def score_node(self, pod: PodInfo, node: NodeInfo) -> float:
+        self.handle.activate([pod])
+        return 0
+
+
+class _Overwrites(ScorePlugin):
+    reads = Reads.USAGE
+
+    def score(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Scores:
+        requested = nodes.requested("cpu")
+        requested[0] = 0
+        return requested
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        pytest.param(_Promises, "handle.nominate may not be called", id="a filter that nominates"),
+        pytest.param(_Activates, "handle.activate may not be called", id="a score that activates"),
+        pytest.param(_Overwrites, "read-only", id="a score that changes a column"),
+    ],
+)
+def test_deciding_is_looking_and_no_more(plugin: type[Plugin], message: str) -> None:
+    cluster = make_cluster(make_node("a"), make_node("b"))
+    desk = make_desk(cluster, plugin)
+    outcome = attempt(cluster.info(make_pod("p").build()), desk)
+    assert isinstance(outcome, Failed)
+    assert plugin.name in str(outcome.error)
+    assert message in str(outcome.error)
+    assert len(cluster.nominations) == 0
+    check(cluster)

@@ -14,19 +14,27 @@ D = TypeVar("D", bound=np.generic)
 
 
 class Column(Generic[D]):
-    """One value per row. ``data`` is longer than the rows in use and is replaced when it grows: never keep it."""
+    """One value per row. ``data`` is longer than the rows in use and is replaced when it grows: never keep it.
 
-    __slots__ = ("data", "fill")
+    ``seen`` is the same memory for readers: writing to it raises.
+    """
+
+    __slots__ = ("data", "fill", "seen")
 
     def __init__(self, dtype: type[D], capacity: int, fill: Any = 0) -> None:
         self.fill = fill
-        self.data: NDArray[D] = np.full(capacity, fill, dtype)
+        self._use(np.full(capacity, fill, dtype))
+
+    def _use(self, data: NDArray[D]) -> None:
+        self.data: NDArray[D] = data
+        self.seen: NDArray[D] = data.view()
+        self.seen.flags.writeable = False
 
     def grow(self, capacity: int) -> None:
         """Make room for ``capacity`` rows."""
         bigger = np.full(capacity, self.fill, self.data.dtype)
         bigger[: len(self.data)] = self.data
-        self.data = bigger
+        self._use(bigger)
 
 
 class Rows:

@@ -19,15 +19,18 @@ class DataColumns:
         self._columns: dict[str, Column[np.float64]] = {}
 
     def column(self, metric: str) -> NDArray[np.float64]:
-        """The metric on each row."""
+        """The metric on each row, to be read."""
+        return self._column(metric).seen
+
+    def _column(self, metric: str) -> Column[np.float64]:
         column = self._columns.get(metric)
         if column is None:
             column = self._columns[metric] = self._rows.column(np.float64, np.nan)
-        return column.data
+        return column
 
     def set(self, row: int, metric: str, value: float) -> bool:
         """Set one value; returns whether it is a new one."""
-        data = self.column(metric)
+        data = self._column(metric).data
         if data[row] == value:
             return False
         data[row] = value

@@ -36,7 +36,7 @@ class LabelColumns:
             for row, labels in enumerate(self._labels):
                 if labels is not None and key in labels:
                     column.data[row] = values.id(labels[key])
-        return column.data
+        return column.seen
 
     def value_id(self, key: str, value: str) -> int:
         """The id of a value of ``key``, -1 where no node ever had it."""

@@ -57,7 +57,7 @@ class Nodes:
     @property
     def alive(self) -> NDArray[np.bool_]:
         """False for rows without a Node object: whatever is said of them is ignored."""
-        return self.take(self.cluster.nodes.alive.data)
+        return self.take(self.cluster.nodes.alive.seen)
 
     # --- resources
     @property
@@ -67,11 +67,11 @@ class Nodes:
 
     def allocatable(self, resource: str | int) -> NDArray[np.int64]:
         """What the nodes offer of a resource (CPU in milli-units), 0 where they have none."""
-        return self.take(self.cluster.nodes.allocatable[self._id(resource)].data)
+        return self.take(self.cluster.nodes.allocatable[self._id(resource)].seen)
 
     def requested(self, resource: str | int) -> NDArray[np.int64]:
         """What the pods on the nodes have asked for."""
-        return self.take(self.cluster.nodes.requested[self._id(resource)].data)
+        return self.take(self.cluster.nodes.requested[self._id(resource)].seen)
 
     def free(self, resource: str | int) -> NDArray[np.int64]:
         """Allocatable minus requested."""
@@ -86,22 +86,22 @@ class Nodes:
     @property
     def nonzero_cpu(self) -> NDArray[np.int64]:
         """Requested CPU for scoring: a container without a request counts 100m."""
-        return self.take(self.cluster.nodes.nonzero_cpu.data)
+        return self.take(self.cluster.nodes.nonzero_cpu.seen)
 
     @property
     def nonzero_memory(self) -> NDArray[np.int64]:
         """Requested memory for scoring: a container without a request counts 200 MiB."""
-        return self.take(self.cluster.nodes.nonzero_memory.data)
+        return self.take(self.cluster.nodes.nonzero_memory.seen)
 
     @property
     def max_pods(self) -> NDArray[np.int64]:
         """How many pods the nodes take."""
-        return self.take(self.cluster.nodes.max_pods.data)
+        return self.take(self.cluster.nodes.max_pods.seen)
 
     @property
     def pod_count(self) -> NDArray[np.int64]:
         """How many pods are there."""
-        return self.take(self.cluster.nodes.pod_count.data)
+        return self.take(self.cluster.nodes.pod_count.seen)
 
     # --- what nodes are
     def label(self, key: str) -> NDArray[np.int32]:
@@ -111,12 +111,12 @@ class Nodes:
     @property
     def taint_set(self) -> NDArray[np.int32]:
         """Id of each node's set of taints; 0 is the empty one. ``ClusterView.taint_sets`` lists them."""
-        return self.take(self.cluster.nodes.taint_set.data)
+        return self.take(self.cluster.nodes.taint_set.seen)
 
     @property
     def unschedulable(self) -> NDArray[np.bool_]:
         """Cordoned nodes."""
-        return self.take(self.cluster.nodes.unschedulable.data)
+        return self.take(self.cluster.nodes.unschedulable.seen)
 
     def data(self, metric: str) -> NDArray[np.float64]:
         """Outside data, NaN where nobody has said."""

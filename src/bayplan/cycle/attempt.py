@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 
 
 class EngineHandle(Protocol):
-    """The part of a handle that the cycle itself sets: the dry-run engine of the attempt in hand."""
+    """The part of a handle that the cycle itself sets."""
 
+    #: The dry-run engine of the attempt in hand.
     engine: DryRun | None
+    #: Whether an attempt is being decided: plugins may look, and set nothing in motion.
+    deciding: bool
 
 
 class Desk:
@@ -67,6 +70,7 @@ class Desk:
 
 def attempt(pod: PodInfo, desk: Desk) -> Outcome:
     """Find the best node for a pod, or say why there is none."""
+    desk.handle.deciding = True
     try:
         if desk.algorithm is None:
             decision = evaluate(pod, desk)
@@ -79,6 +83,8 @@ def attempt(pod: PodInfo, desk: Desk) -> Outcome:
         return _unplaced(decision)
     except PluginError as error:
         return Failed(pod, error)
+    finally:
+        desk.handle.deciding = False
 
 
 def evaluate(pod: PodInfo, desk: Desk) -> Decision:

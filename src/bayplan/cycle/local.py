@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from bayplan.framework.handle import WriteGuard
 from bayplan.framework.status import Rejected
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bayplan.framework.volume_writer import VolumeWriter
 
 
-class LocalHandle:
+class LocalHandle(WriteGuard):
     """A handle on a cluster that is in memory alone."""
 
     def __init__(self, view: ClusterView, scheduler_name: str, dice: Dice) -> None:
@@ -51,10 +52,12 @@ class LocalHandle:
 
     def nominate(self, pod: PodInfo, node: str) -> None:
         """Promise a node to a pod."""
+        self.writes("nominate")
         self.view.cluster.nominations.put(pod, node)
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
         """Noted."""
+        self.writes("activate")
         self.sent.extend(("activate", pod.key, "") for pod in pods)
 
     def waiting_pods(self) -> Iterable[WaitingPod]:
@@ -63,9 +66,11 @@ class LocalHandle:
 
     def record_event(self, pod: PodInfo, *, reason: str, note: str, warning: bool = False) -> None:
         """Noted."""
+        self.writes("record_event")
         self.sent.append((reason, pod.key, note))
 
     async def bind(self, pod: PodInfo, node: str) -> Rejected | None:
         """Noted."""
+        self.writes("bind")
         self.sent.append(("bind", pod.key, node))
         return None

@@ -1,7 +1,7 @@
 """What a plugin may ask of the scheduler around it: a narrow handle.
 
-Implemented by the composition root (live) and by ``testing`` (in memory). Inside a what-if the handle is read-only:
-anything that writes raises there.
+Implemented by the runtime (live) and by ``cycle.local`` (in memory). While an attempt is being decided the handle is
+read-only: filters and scores run again for what-ifs and explanations, and nothing may come of that.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
+from bayplan.errors import HandleClosed
 from bayplan.framework.status import Rejected
 
 if TYPE_CHECKING:
@@ -16,6 +17,21 @@ if TYPE_CHECKING:
     from bayplan.cluster.view import ClusterView
     from bayplan.framework.preemption import DryRun
     from bayplan.framework.volume_writer import VolumeWriter
+
+
+class WriteGuard:
+    """The base of every handle: what writes calls ``writes`` first."""
+
+    #: Set by the cycle from the first PreFilter to the last PostFilter of an attempt.
+    deciding = False
+
+    def writes(self, what: str) -> None:
+        """Raise where an attempt is being decided."""
+        if self.deciding:
+            raise HandleClosed(
+                f"handle.{what} may not be called while an attempt is decided: "
+                "return a verdict instead, or call it from Reserve, Permit or a later point"
+            )
 
 
 class WaitingPod(Protocol):
