@@ -17,6 +17,7 @@
     │   ├─ Conflict      and AlreadyExists, which is no Conflict
     │   ├─ TooManyRequests
     │   └─ ServerError
+    ├─ RequestRefused    the embedded API says no to a request
     └─ Unreachable       the API server said nothing
         └─ TimedOut      not in time
 
@@ -26,6 +27,7 @@ A pod that does not fit is not an error: rejections are values (``framework.stat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 class BayplanError(Exception):
@@ -186,3 +188,18 @@ class Unreachable(BayplanError):
 
 class TimedOut(Unreachable):
     """No answer in time."""
+
+
+class RequestRefused(BayplanError):
+    """What the embedded API answers instead of an object: an HTTP code and the fields of a ``Status``."""
+
+    def __init__(
+        self, code: int, reason: str, message: str, *, details: dict[str, Any] | None = None
+    ) -> None:
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.details = details
+        #: With an expired list: where to go on, at the price of consistency.
+        self.continue_token = ""
+        super().__init__(message)
