@@ -1,5 +1,6 @@
 # PYTHON: the interpreter that .venv is made from. ARGS: passed on to pytest or to the benchmark.
 # JOBS: how many processes run the tests.
+# KUBEBUILDER_ASSETS: a folder with etcd and kube-apiserver, used instead of .kube/bin.
 PYTHON ?= python3
 JOBS ?= 2
 ARGS ?=
@@ -10,10 +11,10 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench-engine clean
+.PHONY: help setup demo test kube e2e check fix bench-engine clean
 
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Make .venv with the pinned tools and bayplan in it
 
@@ -33,6 +34,12 @@ demo: $(STAMP) ## Decide a few example pods and show why
 
 test: $(STAMP) ## Run the tests (ARGS="-k taint" for some of them)
 	$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
+
+kube: $(STAMP) ## Build etcd and Kubernetes 1.36.4 into .kube/bin; takes minutes, once
+	@tools/kube/build
+
+e2e: $(STAMP) ## Run the tests on a real API server; `make kube` gets it
+	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)
 
 check: $(STAMP) ## Lint, format, types, import directions; changes nothing
 	$(BIN)/ruff check

@@ -18,8 +18,10 @@
     │   ├─ TooManyRequests
     │   └─ ServerError
     ├─ RequestRefused    the embedded API says no to a request
-    └─ Unreachable       the API server said nothing
-        └─ TimedOut      not in time
+    ├─ Unreachable       the API server said nothing
+    │   └─ TimedOut      not in time
+    └─ ControlPlaneError a control plane for tests that does not run
+        └─ BinariesMissing
 
 A pod that does not fit is not an error: rejections are values (``framework.status``).
 """
@@ -203,3 +205,11 @@ class RequestRefused(BayplanError):
         #: With an expired list: where to go on, at the price of consistency.
         self.continue_token = ""
         super().__init__(message)
+
+
+class ControlPlaneError(BayplanError):
+    """A control plane for tests, or a program beside it, that did not come up or did not stay up."""
+
+
+class BinariesMissing(ControlPlaneError):
+    """Its programs are not on this machine; the message says how to get them."""
