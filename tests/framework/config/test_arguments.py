@@ -218,3 +218,41 @@ def test_plugins_that_are_hard_to_please(
     with pytest.raises(ConfigError) as caught:
         load_config(text, registry)
     assert str(caught.value) == problem
+
+
+class Batch(FilterPlugin):
+    enable_gpu: bool = False
+    max_pods: int = 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        pytest.param("{enableGpu: true, maxPods: 3}", id="as YAML has it"),
+        pytest.param("{enableGPU: true, maxPODs: 3}", id="abbreviations in capitals"),
+        pytest.param("{enable_gpu: true, max_pods: 3}", id="as Python has it"),
+    ],
+)
+def test_arguments_of_own_plugins_may_be_spelt_in_several_ways(
+    registry: Registry, args: str
+) -> None:
+    registry.add(Batch)
+    found = load_config(LOADED + f"    args: {args}\n", registry).profiles[0].args["Batch"]
+    assert (found.enable_gpu, found.max_pods) == (True, 3)  # type: ignore[attr-defined]
+
+
+def test_the_same_argument_in_two_spellings_is_refused(registry: Registry) -> None:
+    registry.add(Batch)
+    with pytest.raises(ConfigError, match='unknown field "enable_gpu"; did you mean "enableGpu"'):
+        load_config(LOADED + "    args: {enableGpu: true, enable_gpu: false}\n", registry)
+
+
+LOADED = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    filter: {enabled: [{name: Batch}]}
+  pluginConfig:
+  - name: Batch
+"""

@@ -205,7 +205,8 @@ def test_another_queue_sort(load: Load) -> None:
         pytest.param(
             "multiPoint: {enabled: [{name: Bogus}]}",
             [
-                'line 6: profiles[0].plugins.multiPoint.enabled[0]: PreFilterPlugin "Bogus" does not exist'
+                'line 6: profiles[0].plugins.multiPoint.enabled[0]: PreFilterPlugin "Bogus" does not exist; '
+                "install its package, name its directory with --plugin-dir or pluginDirs, or write module:Class"
             ],
             id="an unknown name in MultiPoint",
         ),

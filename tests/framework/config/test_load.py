@@ -154,6 +154,14 @@ def test_json(registry: Registry) -> None:
             id="another kind",
         ),
         pytest.param(
+            "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: b\n  cfg.yaml: |\n    kind: KubeSchedulerConfiguration\n",
+            [
+                'line 5: data.cfg.yaml: no kind "ConfigMap" is registered for version "v1"; '
+                "the configuration is the text under cfg.yaml: give that as a file of its own"
+            ],
+            id="a ConfigMap around a configuration",
+        ),
+        pytest.param(
             "apiVersion: [1]\nkind: {a: b}\n",
             [
                 "line 2: kind: no kind \"{'a': 'b'}\" is registered for version \"[1]\"; "

@@ -103,6 +103,8 @@ def _typed(
         # Upstream hands them over unread, so a file with such arguments runs there.
         report.warn(place, f"{plugin.name} takes no arguments; these are not used")
         content = {}
+    if plugin.name not in DEFAULTS:
+        content = _as_declared(content, plugin.args_type.__struct_encode_fields__)
     # Into a report of its own: the plugin's rules are asked only of arguments that are whole.
     trial = Report()
     args = decode(content, plugin.args_type, (), trial)
@@ -117,6 +119,22 @@ def _typed(
     for where, message in _own_rules(plugin, args):
         report.error((*place, *parse(where)), message)
     return args
+
+
+def _as_declared(content: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+    """The arguments under the names that the plugin has for them.
+
+    ``enable_gpu`` in Python is enableGpu in YAML; who writes enableGPU or enable_gpu means the same.
+    """
+    declared = {_folded(field): field for field in fields}
+    renamed = {name: declared.get(_folded(name), name) for name in content}
+    if len(set(renamed.values())) < len(renamed):
+        return content  # the same argument twice: one of them is unknown, and said to be
+    return {renamed[name]: value for name, value in content.items()}
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def _own_rules(plugin: type[Plugin], args: msgspec.Struct) -> list[tuple[str, str]]:

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from bayplan.framework.registry import Registry
 
 _MAX_TOTAL: Final = 2**63 - 1
+#: The three ways in which a plugin of one's own is found.
+_WHERE_FOUND: Final = (
+    "install its package, name its directory with --plugin-dir or pluginDirs, or write module:Class"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,7 @@ class _Expander:
         interface = POINT_TYPES.get(point, "PreFilterPlugin")
         message = f'{interface} "{name}" does not exist'
         close = difflib.get_close_matches(name, list(self._setting.registry), n=1)
-        return f'{message}; did you mean "{close[0]}"?' if close else message
+        return f'{message}; did you mean "{close[0]}"?' if close else f"{message}; {_WHERE_FOUND}"
 
     def _implements(self, name: str, point: str) -> bool:
         return point in self._implemented[name] or name in UNUSED_POINTS.get(point, ())

@@ -26,6 +26,7 @@ from bayplan.framework.config.report import Report
 from bayplan.framework.config.resolved import Configuration, ProfileConfig
 from bayplan.framework.config.types import KubeSchedulerConfiguration, with_defaults
 from bayplan.framework.config.validation import validate
+from bayplan.framework.config.wrong_kind import unknown_kind
 
 if TYPE_CHECKING:
     from bayplan.framework.registry import Registry
@@ -153,11 +154,12 @@ class _Loader:
             if version in known:
                 rest = {k: v for k, v in content.items() if k not in {"kind", "apiVersion"}}
                 yield kind, _Document(rest, version, report)
-            else:
-                name = "apiVersion" if known else "kind"
-                hint = f"; use {sorted(known)[0]}" if known else f"; use {' or '.join(_VERSIONS)}"
+            elif known:
                 message = f'no kind "{kind}" is registered for version "{version}"'
-                report.error((name,), message + hint)
+                report.error(("apiVersion",), f"{message}; use {min(known)}")
+            else:
+                path, message = unknown_kind(content, version, kind, _VERSIONS)
+                report.error(path, message)
 
     def _own(self, document: _Document | None) -> tuple[BayplanConfiguration, Report]:
         if document is None:
