@@ -1,0 +1,255 @@
+"""Pods, as the watch tells of them: placed ones go into the columns, pending ones of ours into the queue, others are counted.
+
+::
+
+                    no node, a profile of ours         a node
+    (first seen) ──────────────────────────▶ PENDING ─────────▶ PLACED
+          │                                     │ deleted         │ deleted, finished
+          ├── a node ──▶ PLACED                 ▼                 ▼
+          └── no node, nobody's profile here: counted, never queued
+
+Fed by the informer of pods. The pending pods kept here are what an attempt that failed is compared with: is the pod still
+there, is it the same one, has it got a node meanwhile? (upstream: eventhandlers.go)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Final
+
+from bayplan.framework.events import Action, ClusterEvent, Resource
+from bayplan.model import requests
+from bayplan.runtime.ingest.remembered import pod_of, resized_pod_of
+from bayplan.telemetry.log import get_logger
+
+if TYPE_CHECKING:
+    from bayplan.clock import Clock
+    from bayplan.cluster.cluster import Cluster
+    from bayplan.cluster.podinfo import PodInfo
+    from bayplan.model.pod import Pod
+    from bayplan.queueing.scheduling import SchedulingQueue
+    from bayplan.runtime.ingest.waking import Waker
+    from bayplan.runtime.waiting import WaitingPods
+
+_log: Final = get_logger(__name__)
+
+
+class Pods:
+    """Handler of pods (``client.informer.Handler``)."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        queue: SchedulingQueue,
+        waiting: WaitingPods,
+        waker: Waker,
+        profiles: Collection[str],
+        clock: Clock,
+    ) -> None:
+        self._cluster = cluster
+        self._queue = queue
+        self._waiting = waiting
+        self._waker = waker
+        self._profiles = profiles
+        self._clock = clock
+        #: Our pods without a node, by key: those in the queue, in an attempt and those being bound.
+        self.pending: dict[str, PodInfo] = {}
+        #: Keys of pods without a node that are some other scheduler's.
+        self.foreign: set[str] = set()
+        #: Told the uid of a pod whose deletion has begun or is done.
+        self.on_leaving: list[Callable[[str], None]] = []
+        #: Told of a pending pod whose status the API server shows: conditions may have changed.
+        self.on_status: list[Callable[[Pod], None]] = []
+
+    # --- what the watch says -------------------------------------------------------------------------------------------
+
+    def on_put(self, pod: Pod) -> None:
+        """A pod was added or changed."""
+        if pod.is_finished:
+            self.on_gone(pod.namespace, pod.name, pod.uid, pod)
+        elif pod.spec.node_name:
+            self._assigned(pod)
+        elif pod.spec.scheduler_name in self._profiles:
+            self._pending(pod)
+        else:
+            self.foreign.add(pod.key)
+        self._changed()
+
+    def on_gone(self, namespace: str, name: str, uid: str, last: Pod | None) -> None:
+        """A pod was deleted, or has ended."""
+        key = f"{namespace}/{name}"
+        self.foreign.discard(key)
+        waits = self.pending.get(key)
+        if waits is not None and (not uid or waits.uid == uid):
+            self._pending_gone(waits)
+        else:
+            self._assigned_gone(namespace, name, uid)
+        if uid:
+            self._leaving(uid)
+        self._changed()
+
+    def on_listed(self) -> None:
+        """Nothing waits for a complete list here."""
+
+    # --- pods with a node ----------------------------------------------------------------------------------------------
+
+    def _assigned(self, pod: Pod) -> None:
+        info = self._cluster.info(pod)
+        key = info.key
+        self.foreign.discard(key)
+        was_pending = self.pending.get(key)
+        if was_pending is not None and was_pending.uid != info.uid:
+            self._pending_gone(was_pending)
+            was_pending = None
+        before = self._placed(key)
+        if was_pending is not None:
+            del self.pending[key]
+            self._note_other_node(info, before)
+            self._cluster.put_pod(info)
+            self._queue.remove(key, info.uid, self._clock.monotonic())
+            self._wake(Action.ADD, None, pod)
+        elif before is None or before.uid != info.uid:
+            self._cluster.put_pod(info)
+            self._wake(Action.ADD, None, pod)
+        elif before.resource_version != info.resource_version:
+            self._cluster.put_pod(info)
+            self._updated(before, info, pod)
+        if info.terminating:
+            self._leaving(info.uid)
+
+    def _updated(self, before: PodInfo, info: PodInfo, pod: Pod) -> None:
+        """A placed pod changed: one event per aspect."""
+        actions = changes(before, info)
+        old = pod_of(before)
+        if requests.for_placed(old).requests != dict(before.shape.placed.requests):
+            old = resized_pod_of(before)
+        for action in actions:
+            self._wake(action, old, pod)
+
+    def _note_other_node(self, info: PodInfo, assumed: PodInfo | None) -> None:
+        """Say so where somebody else has bound a pod that we had a node for; the truth is adopted."""
+        if assumed is not None and assumed.node_name != info.node_name:
+            _log.warning(
+                "Pod was bound to another node than the one chosen for it",
+                pod=info.key,
+                node=info.node_name,
+                chosen=assumed.node_name,
+            )
+
+    def _assigned_gone(self, namespace: str, name: str, uid: str) -> None:
+        before = self._placed(f"{namespace}/{name}")
+        self._cluster.remove_pod(namespace, name, uid)
+        if before is not None and (not uid or before.uid == uid):
+            self._wake(Action.DELETE, pod_of(before), None)
+
+    def _placed(self, key: str) -> PodInfo | None:
+        """The pod of that name that holds room on a node."""
+        pods = self._cluster.pods
+        row = pods.row_of.get(key)
+        if row is None:
+            return None
+        return pods.info(row, self._cluster.nodes.names[int(pods.node_row.data[row])])
+
+    # --- pods of ours without a node -----------------------------------------------------------------------------------
+
+    def _pending(self, pod: Pod) -> None:
+        info = self._cluster.info(pod)
+        key = info.key
+        known = self.pending.get(key)
+        if known is not None and known.uid != info.uid:
+            self._pending_gone(known)
+            known = None
+        if known is None:
+            placed = self._placed(key)
+            if placed is not None and placed.uid != info.uid:
+                self._assigned_gone(info.namespace, info.name, placed.uid)
+        elif known.resource_version == info.resource_version and info.resource_version:
+            return
+        self.pending[key] = info
+        for told in self.on_status:
+            told(pod)
+        now = self._clock.monotonic()
+        if known is None:
+            self._cluster.put_pod(info)
+            self._queue.add(info, now)
+        elif self.is_assumed(info):
+            if info.terminating and not known.terminating:
+                self._assumed_leaving(info)
+        else:
+            self._keep_promise(known, info)
+            self._queue.update(info, now)
+            if known.nominated_node and known.nominated_node != info.nominated_node:
+                self._promise_ended(known)
+        if info.terminating:
+            self._leaving(info.uid)
+
+    def _keep_promise(self, known: PodInfo, info: PodInfo) -> None:
+        """Bring a promise up to date; one that the API server has not heard of yet outlasts other news of the pod."""
+        nominations = self._cluster.nominations
+        promised = nominations.node_of(info.key)
+        self._cluster.put_pod(info)
+        if promised and not known.nominated_node and not info.nominated_node:
+            nominations.put(info, promised)
+
+    def _pending_gone(self, info: PodInfo) -> None:
+        del self.pending[info.key]
+        self._queue.remove(info.key, info.uid, self._clock.monotonic())
+        assumed = self._placed(info.key)
+        promised = self._cluster.nominations.node_of(info.key)
+        if assumed is not None and assumed.uid == info.uid:
+            self._waiting.reject(info.uid)
+            self._cluster.remove_pod(info.namespace, info.name, info.uid)
+            self._wake(Action.DELETE, pod_of(assumed), None)
+            return
+        self._cluster.remove_pod(info.namespace, info.name, info.uid)
+        if promised or info.nominated_node:
+            self._promise_ended(info)
+
+    def _assumed_leaving(self, info: PodInfo) -> None:
+        """The deletion of a pod that is being bound has begun: its room is free at once."""
+        assumed = self._placed(info.key)
+        if assumed is None:
+            return
+        if not self._waiting.reject(info.uid):
+            self._cluster.forget(info)
+        self._wake(Action.DELETE, pod_of(assumed), None)
+
+    def _promise_ended(self, info: PodInfo) -> None:
+        """A promised node is free for others of no higher priority, as if the pod had run there and were gone."""
+        event = ClusterEvent.of(Resource.ASSIGNED_POD, Action.DELETE, pod_of(info), None)
+        self._queue.on_event(event, self._clock.monotonic(), up_to_priority=info.priority)
+
+    def is_assumed(self, info: PodInfo) -> bool:
+        """Whether exactly this pod is counted on a node before the API server shows it there."""
+        pods = self._cluster.pods
+        row = pods.row_of.get(info.key)
+        return row is not None and pods.uids[row] == info.uid and pods.is_assumed(row)
+
+    # --- telling others ------------------------------------------------------------------------------------------------
+
+    def _wake(self, action: Action, old: Pod | None, new: Pod | None) -> None:
+        self._waker.wake(ClusterEvent.of(Resource.ASSIGNED_POD, action, old, new))
+
+    def _leaving(self, uid: str) -> None:
+        for told in self.on_leaving:
+            told(uid)
+
+    def _changed(self) -> None:
+        for changed in self._waker.on_change:
+            changed()
+
+
+def changes(before: PodInfo, after: PodInfo) -> list[Action]:
+    """The aspects of a pod that changed; where none that is known by name did, a change it was nevertheless."""
+    found = []
+    if before.kin is not after.kin:
+        found.append(Action.UPDATE_POD_LABEL)
+    if before.shape is not after.shape:
+        asked, asks = before.shape.placed.requests, after.shape.placed.requests
+        if any(amount > asks.get(name, -1) for name, amount in asked.items()):
+            found.append(Action.UPDATE_POD_SCALE_DOWN)
+        if before.spec.scheduling_gates and not after.spec.scheduling_gates:
+            found.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+        if len(before.spec.tolerations) != len(after.spec.tolerations):
+            found.append(Action.UPDATE_POD_TOLERATION)
+    return found or [Action.UPDATE]
