@@ -10,12 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.answers import said, scored
+from tests.answers import Asked, said
 
 from bayplan.cluster.audit import check
-from bayplan.cluster.cluster import Cluster
-from bayplan.cluster.nodeinfo import NodeInfo
-from bayplan.framework.state import CycleState
 from bayplan.framework.status import SKIP, Code, Rejected
 from bayplan.model.decode import decode_as
 from bayplan.model.namespace import Namespace
@@ -212,46 +209,10 @@ def a_world(
     return World(built, on_nodes, NAMESPACES), pods
 
 
-class Asked:
-    """A cluster to which things happen, and the plugin that is asked after each."""
-
-    def __init__(self, probe: Pod, **args: Any) -> None:
-        self.cluster = Cluster()
-        for name, labels in NAMESPACES.items():
-            self.cluster.put(a_namespace(name, labels))
-        self.plugin = InterPodAffinity(**args)
-        self.pod = self.cluster.info(probe)
-        #: Kept from one question to the next, as the cycle does, until rows come or go.
-        self.state = CycleState()
-        self.node_set = self.cluster.journal.node_set
-
-    def filter(self) -> list[str]:
-        """What is said of all rows."""
-        view = self.cluster.view
-        if self.node_set != self.cluster.journal.node_set:
-            self.node_set, self.state = self.cluster.journal.node_set, CycleState()
-        if self.plugin.prefilter(self.pod, view, self.state) is SKIP:
-            return [""] * len(view.nodes)
-        return said(
-            self.plugin, self.plugin.filter(self.pod, view.nodes, self.state), len(view.nodes)
-        )
-
-    def score(self) -> list[int]:
-        nodes = self.cluster.view.nodes
-        if self.plugin.prescore(self.pod, nodes, nodes.alive, self.state) is SKIP:
-            return [0] * len(nodes)
-        return scored(self.plugin.score(self.pod, nodes, self.state), len(nodes))
-
-    def tell(self, obj: Any) -> None:
-        self.cluster.put(obj)
-        self.filter()
-        self.score()
-
-    def row(self, node: Node) -> int:
-        return self.cluster.nodes.row_of[node.metadata.name]
-
-    def on(self, node: Node) -> NodeInfo:
-        return self.cluster.view.nodes.node(self.row(node))
+def ask(probe: Pod, **args: Any) -> Asked:
+    """The plugin, and a cluster that has its namespaces and nothing else."""
+    namespaces = (a_namespace(name, labels) for name, labels in NAMESPACES.items())
+    return Asked(InterPodAffinity(**args), probe, *namespaces)
 
 
 @given(
@@ -268,7 +229,7 @@ def test_like_a_node_and_a_pod_at_a_time(
 ) -> None:
     world, pods = a_world(nodes, placed)
     pod = a_pod("probe", *probe).build()
-    asked = Asked(pod, hard_pod_affinity_weight=hard_weight)
+    asked = ask(pod, hard_pod_affinity_weight=hard_weight)
     for obj in [*pods[::2], *world.nodes, *pods[1::2]]:
         asked.tell(obj)
     filtered, scores = asked.filter(), asked.score()
@@ -296,7 +257,7 @@ def test_supposing_that_pods_go_and_come_is_like_a_cluster_without_and_with_them
 ) -> None:
     world, pods = a_world(nodes, placed)
     pod = a_pod("probe", *probe).build()
-    asked = Asked(pod)
+    asked = ask(pod)
     for obj in [*world.nodes, *pods]:
         asked.tell(obj)
     before = asked.filter()
@@ -340,7 +301,7 @@ def db(name: str, *terms: Term, namespace: str = "blue") -> PodBuilder:
 
 def asked_of(pod: PodBuilder, *others: PodBuilder) -> tuple[list[str], Asked]:
     """What is said of two nodes in zone z1, one in z2 and one without a zone."""
-    asked = Asked(pod.build())
+    asked = ask(pod.build())
     for name, zone in (("a1", "z1"), ("a2", "z1"), ("b1", "z2"), ("c1", "")):
         node: NodeBuilder = make_node(name)
         asked.cluster.put((node.zone(zone) if zone else node).build())
@@ -612,7 +573,7 @@ def test_only_feasible_nodes_set_the_scale() -> None:
     ],
 )
 def test_prescore_skips(args: dict[str, Any], pod: PodBuilder, skips: bool) -> None:
-    asked = Asked(pod.build(), **args)
+    asked = ask(pod.build(), **args)
     asked.cluster.put(make_node("a1").build())
     asked.cluster.put(db("d", term("likes", HOST)).on("a1").build())
     nodes = asked.cluster.view.nodes
@@ -631,7 +592,7 @@ def test_a_weight_of_zero_leaves_required_affinity_of_placed_pods_out() -> None:
 
 def test_terms_that_cannot_be_read_fail_their_own_pod_alone() -> None:
     bad = {"matchExpressions": [{"key": "app", "operator": "In", "values": []}]}
-    verdict = Asked(db("new", term("near", HOST, bad)).build())
+    verdict = ask(db("new", term("near", HOST, bad)).build())
     answer = verdict.plugin.prefilter(verdict.pod, verdict.cluster.view, verdict.state)
     assert isinstance(answer, Rejected)
     assert answer.code is Code.UNRESOLVABLE

@@ -160,6 +160,11 @@ class DomainMap:
         """Whether rows that have not moved must be looked at too."""
         return self.blank and self._blank_value != self._nodes.labels.value_id(self.key, "")
 
+    @property
+    def adopts(self) -> bool:
+        """Whether rows without the label, if there are any, are in the domain of the empty value."""
+        return self._blank_value != NOWHERE
+
     def lowest(self, counts: NDArray[np.int32]) -> int:
         """The least of some counts by domain, over the domains that have rows."""
         if not self.size:

@@ -106,7 +106,7 @@ class SoftState:
         self.sizes = Sizes([part.domains for part in parts], n)
         #: Rows that lack a label which all scored nodes need; None where no feasible row does.
         self.ignored: Mask | None = None
-        #: Whether every feasible row has all labels.
+        #: Whether every feasible row is known to have all labels.
         self.complete = True
         #: Raw scores of all nodes.
         self.raw: Painting[np.int64] = Painting()
@@ -136,7 +136,9 @@ def count(plan: Plan, view: ClusterView, feasible: Mask, before: SoftState | Non
     # With required labels all maps leave out the same rows.
     left_out = sizes.outside(0) if plan.soft_keys else 0
     state.ignored = state.parts[0].domains.where[: len(feasible)] < 0 if left_out else None
-    state.complete = not any(sizes.outside(i) for i in range(len(state.parts)))
+    state.complete = not any(
+        sizes.outside(i) or part.domains.adopts for i, part in enumerate(state.parts)
+    )
     for i, part in enumerate(state.parts):
         if part.constraint.key == HOSTNAME:
             size = sizes.feasible - left_out
