@@ -1,0 +1,169 @@
+"""Sets of fields, as ``metadata.managedFields`` has them, and which fields an object has.
+
+A field is a path of elements: ``f:spec`` a field or a map key, ``k:{"name":"web"}`` an item of a keyed list, ``v:"x"`` a
+member of a set. A set of fields is a plain Python set of such paths, so union and difference are Python's. Read by
+server-side apply and by the tracking of who wrote what. Rules as in structured-merge-diff v6.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from bayplan.embedded import refusals
+from bayplan.embedded.objects import Object
+from bayplan.embedded.schema.shapes import ANY, Shape
+
+Path: TypeAlias = tuple[str, ...]
+FieldSet: TypeAlias = frozenset[Path]
+
+
+def read(fields: object) -> FieldSet:
+    """What a ``fieldsV1`` object stands for."""
+    return frozenset(_read(fields, ()))
+
+
+def _read(fields: object, above: Path) -> Iterator[Path]:
+    if not isinstance(fields, dict) or not fields:
+        if above:
+            yield above
+        return
+    for name, below in fields.items():
+        if name == ".":
+            yield above
+        else:
+            yield from _read(below, (*above, name))
+
+
+def written(fields: FieldSet) -> Object:
+    """A set as ``fieldsV1`` has it; ``.`` stands for an element that has others below it."""
+    root: Object = {}
+    for path in sorted(fields):
+        place = root
+        for part in path:
+            place = place.setdefault(part, {})
+        place["."] = {}
+    return {name: _trimmed(below) for name, below in root.items()}
+
+
+def _trimmed(place: Object) -> Object:
+    if place.keys() == {"."}:
+        return {}
+    return {name: below if name == "." else _trimmed(below) for name, below in place.items()}
+
+
+def shown(path: Path) -> str:
+    """A path as it stands in messages: ``.spec.containers[name="web"].image``."""
+    text = ""
+    for part in path:
+        kind, _, rest = part.partition(":")
+        match kind:
+            case "f":
+                text += f".{rest}"
+            case "k":
+                pairs = json.loads(rest).items()
+                text += "[" + ",".join(f"{key}={compact(value)}" for key, value in pairs) + "]"
+            case "v":
+                text += f"[={rest}]"
+            case _:
+                text += f"[{rest}]"
+    return text
+
+
+def compact(value: object) -> str:
+    """JSON without spaces, keys in order."""
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+
+
+def item_key(item: object, shape: Shape) -> str:
+    """The element that stands for an item of a keyed list or of a set.
+
+    Raises:
+        RequestRefused: 422-like, for an item without any of its keys.
+    """
+    if shape.list_type == "set":
+        return "v:" + compact(item)
+    found = {}
+    for key in shape.list_keys:
+        value = item.get(key) if isinstance(item, dict) else None
+        value = shape.key_default(key) if value is None else value
+        if value is not None:
+            found[key] = value
+    if not found:
+        keys = ", ".join(shape.list_keys)
+        raise refusals.bad_request(
+            f"element {compact(item)}: associative list has none of its keys: {keys}"
+        )
+    return "k:" + compact(found)
+
+
+def fields_of(value: object, shape: Shape) -> FieldSet:
+    """The fields that an applied object makes a claim to: its leaves, its map keys and its list items."""
+    return frozenset(_fields(value, shape, ()))
+
+
+def _fields(value: object, shape: Shape, here: Path) -> Iterator[Path]:
+    if isinstance(value, dict) and not shape.atomic and shape.form != "leaf":
+        for name, one in value.items():
+            path = (*here, f"f:{name}")
+            yield from _fields(one, shape.field(name) or ANY, path)
+            if one in (None, {}) or shape.form in {"map", "any"}:
+                yield path
+    elif isinstance(value, list) and not shape.atomic and shape.form == "list":
+        for one in value:
+            path = (*here, item_key(one, shape))
+            yield from _fields(one, shape.element(), path)
+            yield path
+    elif here:
+        yield here
+
+
+class Difference:
+    """What one object has that another has not."""
+
+    def __init__(self, before: object, after: object, shape: Shape) -> None:
+        self.added: set[Path] = set()
+        self.removed: set[Path] = set()
+        self.modified: set[Path] = set()
+        self._compare(before, after, shape, ())
+
+    @property
+    def touched(self) -> set[Path]:
+        """What is new or another than before."""
+        return self.added | self.modified
+
+    def _compare(self, before: Any, after: Any, shape: Shape, here: Path) -> None:
+        if before == after:
+            return
+        maps = [one for one in (before, after) if isinstance(one, dict)]
+        lists = [one for one in (before, after) if isinstance(one, list)]
+        granular = not shape.atomic and shape.form != "leaf"
+        if granular and maps and not lists and _all_of(dict, before, after):
+            self._compare_maps(before or {}, after or {}, shape, here)
+        elif granular and lists and shape.form == "list" and _all_of(list, before, after):
+            self._compare_items(before or [], after or [], shape, here)
+        elif before is not None and after is not None:
+            self.modified.add(here)
+            return
+        if before is None and here:
+            self.added.add(here)
+        elif after is None and here:
+            self.removed.add(here)
+
+    def _compare_maps(self, before: Object, after: Object, shape: Shape, here: Path) -> None:
+        for name in before.keys() | after.keys():
+            below = shape.field(name) or ANY
+            absent: Object | None = {} if below.always else None
+            path = (*here, f"f:{name}")
+            self._compare(before.get(name, absent), after.get(name, absent), below, path)
+
+    def _compare_items(self, before: list[Any], after: list[Any], shape: Shape, here: Path) -> None:
+        old = {item_key(one, shape): one for one in before}
+        new = {item_key(one, shape): one for one in after}
+        for key in old.keys() | new.keys():
+            self._compare(old.get(key), new.get(key), shape.element(), (*here, key))
+
+
+def _all_of(kind: type, *values: object) -> bool:
+    return all(value is None or isinstance(value, kind) for value in values)
