@@ -4,7 +4,11 @@ Property tests draw the same examples in every run, so a red build is red for ev
 new failures: ``make test ARGS="tests/properties --hypothesis-profile=search"``.
 """
 
+import pytest
 from hypothesis import HealthCheck, settings
+
+from bayplan.errors import BinariesMissing
+from bayplan.testing.control_plane import Binaries, find_binaries
 
 settings.register_profile(
     "repeatable",
@@ -22,3 +26,12 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def binaries() -> Binaries:
+    """The programs of a real control plane; without them the test is skipped with the line that says how to get them."""
+    try:
+        return find_binaries()
+    except BinariesMissing as missing:
+        pytest.skip(str(missing))

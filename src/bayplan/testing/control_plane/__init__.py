@@ -6,6 +6,7 @@ from bayplan.testing.control_plane.history import Event, History
 from bayplan.testing.control_plane.plane import ControlPlane
 from bayplan.testing.control_plane.processes import Process
 from bayplan.testing.control_plane.users import CertificateUser, ServiceAccount
+from bayplan.testing.control_plane.waiting import wait_ready, wait_until
 
 __all__ = [
     "Api",
@@ -18,4 +19,6 @@ __all__ = [
     "Process",
     "ServiceAccount",
     "find_binaries",
+    "wait_ready",
+    "wait_until",
 ]

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -55,6 +56,17 @@ class Api:
         self._idle: list[http.client.HTTPSConnection] = []
         self._kinds: dict[tuple[str, str], tuple[str, bool]] = {}
         self._lock = threading.Lock()
+
+    def __enter__(self) -> Api:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     # By address -----------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """kube-apiserver for one control plane: started, killed and started again on the same port.
 
-``plane`` owns it. Admission and authorization are those of a real cluster, except that pods need no service account: the
-controller that would make one per namespace need not run.
+``plane`` owns it. Admission and authorization are those of a real cluster, but for two plugins that count on controllers which need
+not run here: one wants a service account in every namespace, the other taints each new node until somebody finds it ready.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from bayplan.testing.control_plane.certificates import Authority, service_accoun
 from bayplan.testing.control_plane.files import write_atomically
 from bayplan.testing.control_plane.kubeconfig import Server
 from bayplan.testing.control_plane.ports import LOOPBACK, Port
-from bayplan.testing.control_plane.processes import Process, wait_until
+from bayplan.testing.control_plane.processes import Process
+from bayplan.testing.control_plane.waiting import wait_ready
 
 #: Four seconds are usual; a machine that compiles something meanwhile needs more.
 START_S = 90.0
@@ -81,6 +82,8 @@ class ApiServer:
         self._clock = clock
         self._port = Port()
         self._process: Process | None = None
+        #: Beside those that every one has.
+        self.flags: tuple[str, ...] = ()
         self.server = Server(f"https://{LOOPBACK}:{self._port}", keys.authority.pem)
 
     def __enter__(self) -> ApiServer:
@@ -102,7 +105,11 @@ class ApiServer:
             raise ControlPlaneError(f"{self._name} runs already")
         log = self._folder / "logs" / f"{self._name}.log"
         self._process = Process(self._name, self._command(), log)
-        wait_until(self._ready, self._process, START_S, self._clock)
+        wait_ready(self._ready, self._process, START_S, self._clock)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None else 0
 
     def kill(self) -> None:
         """End it at once; whoever is connected sees the connection break."""
@@ -131,7 +138,7 @@ class ApiServer:
             f"--tls-private-key-file={keys.key}",
             f"--client-ca-file={keys.authority_file}",
             "--authorization-mode=RBAC",
-            "--disable-admission-plugins=ServiceAccount",
+            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
             f"--service-account-key-file={keys.service_accounts}",
             f"--service-account-signing-key-file={keys.service_accounts}",
             "--service-account-issuer=https://kubernetes.default.svc",
@@ -139,4 +146,5 @@ class ApiServer:
             "--endpoint-reconciler-type=none",
             "--allow-privileged=true",
             "--profiling=false",
+            *self.flags,
         ]

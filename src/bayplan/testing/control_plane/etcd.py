@@ -16,7 +16,8 @@ from bayplan.clock import Clock
 from bayplan.errors import ControlPlaneError
 from bayplan.testing.control_plane.binaries import ETCD, Binaries
 from bayplan.testing.control_plane.ports import LOOPBACK, Port
-from bayplan.testing.control_plane.processes import Process, wait_until
+from bayplan.testing.control_plane.processes import Process
+from bayplan.testing.control_plane.waiting import wait_ready
 
 #: etcd is up in a tenth of that.
 START_S = 30.0
@@ -59,7 +60,7 @@ class Etcd:
                 self._folder / "logs" / "etcd.log",
             )
             opening.callback(process.stop)
-            wait_until(self._healthy, process, START_S, self._clock)
+            wait_ready(self._healthy, process, START_S, self._clock)
             self._open = opening.pop_all()
         return self
 

@@ -55,9 +55,23 @@ class ControlPlane:
     """etcd and one API server, and the programs that a test starts beside them."""
 
     def __init__(
-        self, folder: Path, binaries: Binaries | None = None, clock: Clock | None = None
+        self,
+        folder: Path,
+        binaries: Binaries | None = None,
+        clock: Clock | None = None,
+        *,
+        api_flags: Sequence[str] = (),
     ) -> None:
+        """Prepare one; nothing runs before it is entered.
+
+        Args:
+            folder: for all its files. What an etcd left there in ``etcd`` before is taken over.
+            binaries: those that ``make kube`` built, unless others are given.
+            clock: the system's, unless another is given.
+            api_flags: for the API server, beside the usual ones.
+        """
         self.folder = folder
+        self._api_flags = tuple(api_flags)
         self.binaries = binaries or find_binaries()
         self.clock = clock or SystemClock()
         self._open = contextlib.ExitStack()
@@ -87,6 +101,11 @@ class ControlPlane:
     def url(self) -> str:
         return self._server.server.url
 
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process ids of etcd and the API server, for whoever measures them."""
+        return {"etcd": self.etcd.pid, "kube-apiserver": self._server.pid}
+
     def stop_api(self) -> None:
         """End the API server, at once and without a word to those who watch; etcd stays."""
         self._server.kill()
@@ -113,7 +132,9 @@ class ControlPlane:
             api.close()
 
     def _api_server(self, name: str) -> ApiServer:
-        return ApiServer(name, self.binaries, self.folder, self.etcd.url, self._keys, self.clock)
+        server = ApiServer(name, self.binaries, self.folder, self.etcd.url, self._keys, self.clock)
+        server.flags = self._api_flags
+        return server
 
     # Users ----------------------------------------------------------------------------------------------------------------
 

@@ -11,17 +11,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bayplan.clock import Clock
 from bayplan.errors import ControlPlaneError
 
 #: How long a program may take to end by itself after SIGTERM.
 GRACE_S = 15.0
-
-#: Between two looks whether a program is ready.
-PAUSE_S = 0.05
 
 #: Runs in the new process before the program takes its place, which keeps process id and setting. The comparison is for a parent
 #: that died in between. It is a program of its own, since forking a process with threads and running Python in the child is unsafe.
@@ -119,17 +115,4 @@ class Process:
         if not self.running:
             raise ControlPlaneError(
                 f"{self.name} ended with {self.exit_code}; {self.log} ends with:\n{self.tail()}"
-            )
-
-
-def wait_until(ready: Callable[[], bool], process: Process, timeout_s: float, clock: Clock) -> None:
-    """Return once ``ready`` says so; raise with the end of its log if the process ends first, or takes too long."""
-    deadline = clock.monotonic() + timeout_s
-    while not ready():
-        # Between two questions, wait for the one other thing that may happen.
-        process.wait(PAUSE_S)
-        process.must_run()
-        if clock.monotonic() > deadline:
-            raise ControlPlaneError(
-                f"{process.name} is not ready after {timeout_s:g} s; {process.log} ends with:\n{process.tail()}"
             )
