@@ -8,7 +8,7 @@ import numpy as np
 
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.nodeinfo import NodeInfo
-from bayplan.framework.plugin import FilterPlugin
+from bayplan.framework.plugin import FilterPlugin, ScorePlugin
 from bayplan.framework.runner import index_of
 from bayplan.framework.state import CycleState
 from bayplan.framework.status import SKIP, Rejected, Skip
@@ -99,7 +99,8 @@ class Asked:
         """Something new, and what is said then."""
         self.cluster.put(obj)
         self.filter()
-        self.score()
+        if isinstance(self.plugin, ScorePlugin):
+            self.score()
 
     def row(self, node: Node) -> int:
         """The row of a node."""
