@@ -1,6 +1,7 @@
 """What happens in a cluster, and what a plugin wants to hear of it.
 
-Plugins declare ``wakes_on``; the queue matches events against it to decide which rejected pods deserve another attempt.
+Plugins declare ``wakes_on``; ``runtime.ingest`` makes a ``ClusterEvent`` of each thing that happens; the queue matches the two
+to decide which rejected pods deserve another attempt.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntFlag
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
@@ -78,6 +80,8 @@ class Hint(Enum):
 
 
 #: ``hint(pod, old, new)``: would this event make the pod schedulable? ``old`` and ``new`` are model objects or None.
+#: Alike pods share the answer unless the hint read what sets one apart (its name, uid, times, version); comparing its uid
+#: with that of a placed pod does not count as reading it.
 HintFn = Callable[["PodInfo", Any, Any], Hint]
 
 
@@ -88,3 +92,79 @@ class WakeOn:
     resource: Resource
     actions: Action
     hint: HintFn | None = None
+
+    def covers(self, resource: Resource, action: Action) -> bool:
+        """Whether an event is what is declared here, or a more specific case of it.
+
+        Kubernetes' rule: an event that says no more than "updated" is not a case of a named update.
+        """
+        if self.resource is Resource.ANY and self.actions == Action.ALL:
+            return True
+        return (
+            (self.resource in (Resource.ANY, resource) or self._is_any_pod(resource))
+            and bool(self.actions & action)
+            and action <= self.actions
+        )
+
+    def _is_any_pod(self, resource: Resource) -> bool:
+        return self.resource is Resource.POD and resource in _PODS
+
+
+_PODS: Final = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterEvent:
+    """Something that happened to an object; which one it was and what it became."""
+
+    resource: Resource
+    action: Action
+    old: Any = None
+    new: Any = None
+    #: Where the label says more than resource and action do.
+    custom_label: str = ""
+
+    @classmethod
+    def of(cls, resource: Resource, action: Action, old: Any, new: Any) -> ClusterEvent:
+        """``old`` is None for what was added, ``new`` for what was deleted; both are model objects."""
+        return cls(resource, action, old, new)
+
+    @classmethod
+    def force_activate(cls, pod: Any) -> ClusterEvent:
+        """Somebody wants this pod tried again at once."""
+        return cls(Resource.ANY, Action.ALL, None, pod, FORCE_ACTIVATE)
+
+    @classmethod
+    def unschedulable_timeout(cls) -> ClusterEvent:
+        """Pods that nothing woke for too long are tried again."""
+        return cls(Resource.ANY, Action.ALL, None, None, UNSCHEDULABLE_TIMEOUT)
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether it concerns pods whatever turned them down; where ``new`` is a pod, that pod alone."""
+        return self.resource is Resource.ANY and self.action == Action.ALL
+
+    @property
+    def label(self) -> str:
+        """What metrics and logs call it, as in Kubernetes 1.36: ``AssignedPodAdd``, ``NodeUpdateNodeLabel``."""
+        return self.custom_label or self.resource.value + _label(self.action)
+
+
+#: What brings a pod into a queue beside an event of the cluster, in the words of Kubernetes' metrics.
+FORCE_ACTIVATE: Final = "ForceActivate"
+UNSCHEDULABLE_TIMEOUT: Final = "UnschedulableTimeout"
+SCHEDULE_ATTEMPT_FAILURE: Final = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE: Final = "BackoffComplete"
+POP_FROM_BACKOFF: Final = "PopFromBackoffQ"
+UNSCHEDULED_POD_ADD: Final = "UnschedulablePodAdd"
+UNSCHEDULED_POD_UPDATE: Final = "UnschedulablePodUpdate"
+
+_COMPOUND: Final = {Action.UPDATE: "Update", Action.ALL: "All"}
+
+
+@cache
+def _label(action: Action) -> str:
+    """``UpdateNodeLabel`` of ``UPDATE_NODE_LABEL``; a mixture that has no name is spelled out."""
+    if action in _COMPOUND:
+        return _COMPOUND[action]
+    return "|".join((part.name or "").title().replace("_", "") for part in action)

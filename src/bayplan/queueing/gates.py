@@ -1,0 +1,39 @@
+"""Running PreEnqueue: may a pod come in at all?
+
+The plugin that turned the pod down last is asked first, since it most likely still does. A plugin that fails keeps the pod
+out like one that says no: its events, or the timed flush, bring it back. (upstream: runPreEnqueuePlugins)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bayplan.errors import PluginError
+from bayplan.framework.runner import call
+from bayplan.telemetry.log import get_logger
+
+if TYPE_CHECKING:
+    from bayplan.framework.plugin import PreEnqueuePlugin
+    from bayplan.framework.profile import Profile
+    from bayplan.queueing.entry import Queued
+
+_log: Final = get_logger(__name__)
+
+
+def find_gate(queued: Queued, profile: Profile | None) -> str:
+    """The name of a plugin that keeps the pod out; empty where all let it in."""
+    plugins = profile.pre_enqueue if profile is not None else ()
+    if queued.gating_plugin:
+        plugins = tuple(sorted(plugins, key=lambda plugin: plugin.name != queued.gating_plugin))
+    for plugin in plugins:
+        if _keeps_out(plugin, queued):
+            return plugin.name
+    return ""
+
+
+def _keeps_out(plugin: PreEnqueuePlugin, queued: Queued) -> bool:
+    try:
+        return call(plugin, "PreEnqueue", plugin.pre_enqueue, queued.pod) is not None
+    except PluginError as error:
+        _log.error("PreEnqueue plugin failed", error=error, pod=queued.pod.key, plugin=plugin.name)
+        return True

@@ -1,0 +1,359 @@
+"""The scheduling queue: which pod next, and when does one that failed get another chance.
+
+::
+
+                    add                pop
+    (watch) ───────────────▶ ACTIVE ─────────▶ out: decided, held, bound ──▶ done
+               │             ▲  ▲ ▲                     │ requeue
+      PreEnqueue says no     │  │ └── backoff over ── BACKOFF ◀── an error; an event came meanwhile
+               ▼             │  │                       ▲
+             GATED ── event ─┘  └── event, waited ── UNSCHEDULABLE ◀── turned down by plugins
+                                                        └── event, still backing off ──▶ BACKOFF
+
+Fed by ``runtime.ingest`` (pods, events), the loop (pop, requeue, done) and plugins (activate). Nothing here looks at a clock:
+``now`` is monotonic seconds. The rules are kube-scheduler's (backend/queue/scheduling_queue.go, v1.36.4); promises of nodes are
+kept in ``cluster.nominations``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from bayplan.framework import events
+from bayplan.framework.events import ClusterEvent
+from bayplan.queueing.entry import NOBODY, Place, Queued, QueueSettings, Rejection
+from bayplan.queueing.gates import find_gate
+from bayplan.queueing.hints import Listener, Listeners, OneOfMany, Strategy
+from bayplan.queueing.in_flight import InFlight
+from bayplan.queueing.own_update import own_update_events
+from bayplan.queueing.places import Places
+
+if TYPE_CHECKING:
+    from bayplan.cluster.podinfo import PodInfo
+    from bayplan.framework.profile import Profile
+    from bayplan.queueing.in_flight import Flight
+    from bayplan.telemetry.metrics import Metrics
+
+__all__ = ["QueueSettings", "Queued", "Rejection", "SchedulingQueue"]
+
+#: How often the pods are looked through that nothing has woken for long.
+SWEEP_S: Final = 30.0
+
+
+class SchedulingQueue:
+    """All pending pods of our profiles."""
+
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        settings: QueueSettings | None = None,
+        *,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._profiles = profiles
+        self._settings = settings or QueueSettings()
+        self._metrics = metrics
+        self._listeners = Listeners(profiles)
+        # The configuration sees to it that all profiles sort alike.
+        self._places = Places(next(iter(profiles.values())).queue_sort[0], self._settings)
+        self._in_flight = InFlight()
+        self._swept_at: float | None = None
+
+    # --- pods come, change and go --------------------------------------------------------------------------------------
+
+    def add(self, pod: PodInfo, now: float) -> None:
+        """A pod without a node was created, or one is seen for the first time."""
+        if pod.key in self._places.by_key or self._in_flight.get(pod.uid) is not None:
+            self.update(pod, now)
+        else:
+            self._enter(pod, events.UNSCHEDULED_POD_ADD, now)
+
+    def update(self, pod: PodInfo, now: float) -> None:
+        """A pod that is not assumed on a node was changed."""
+        flight = self._in_flight.get(pod.uid)
+        if flight is not None:
+            for event in own_update_events(flight.latest, pod):
+                self._in_flight.note(event)
+            flight.latest, flight.gone = pod, False
+            return
+        queued = self._places.by_key.get(pod.key)
+        if queued is not None and queued.pod.uid != pod.uid:
+            self._places.exit(queued)
+            queued = None
+        if queued is None:
+            self._enter(pod, events.UNSCHEDULED_POD_UPDATE, now)
+            return
+        before = queued.pod
+        self._places.replace(queued, pod)
+        if queued.is_parked:
+            self._wake_by_own_news(queued, before, now)
+
+    def _enter(self, pod: PodInfo, label: str, now: float) -> None:
+        queued = Queued(pod, now)
+        self._places.enter(queued)
+        self._to_active(queued, label, now)
+
+    def _wake_by_own_news(self, queued: Queued, before: PodInfo, now: float) -> None:
+        for event in own_update_events(before, queued.pod):
+            strategy = self._listeners.judge(queued, event)
+            if strategy is not Strategy.SKIP and self._return(queued, strategy, event.label, now):
+                return
+
+    def remove(self, key: str, uid: str, now: float) -> None:
+        """A pod was deleted, or has got a node. One that is out is dropped when it comes back."""
+        del now
+        queued = self._places.by_key.get(key)
+        if queued is not None and (not uid or queued.pod.uid == uid):
+            self._places.exit(queued)
+        flight = self._in_flight.get(uid)
+        if flight is not None:
+            flight.gone = True
+
+    # --- attempts ------------------------------------------------------------------------------------------------------
+
+    def pop(self, now: float) -> Queued | None:
+        """The next pod to try; where none is ready, the one whose backoff ends first."""
+        queued = self._places.active.peek()
+        if queued is None:
+            queued = self._places.backoff.first()
+            if queued is None:
+                return None
+            self._count("active", events.POP_FROM_BACKOFF)
+        self._places.exit(queued)
+        queued.attempts += 1
+        queued.last_try_at = now
+        self._in_flight.begin(queued.pod)
+        return queued
+
+    def requeue(self, queued: Queued, now: float, rejection: Rejection) -> None:
+        """An attempt or a binding came to nothing: the pod waits again, for what depends on what it has missed."""
+        uid = queued.pod.uid
+        flight = self._in_flight.get(uid)
+        # One that was deleted and created again under its name is in already.
+        dropped = queued.pod.key in self._places.by_key or (flight is not None and flight.gone)
+        if not dropped:
+            if flight is not None:
+                queued.pod = flight.latest
+            self._note_failure(queued, now, rejection)
+            self._places.enter(queued)
+            strategy = self._replay(queued, flight)
+            if strategy is Strategy.SKIP:
+                self._places.park(queued)
+                self._count("unschedulable", events.SCHEDULE_ATTEMPT_FAILURE)
+            else:
+                self._return(queued, strategy, events.SCHEDULE_ATTEMPT_FAILURE, now)
+        self._in_flight.end(uid)
+
+    def _note_failure(self, queued: Queued, now: float, rejection: Rejection) -> None:
+        broken = rejection.is_error
+        queued.unschedulable_plugins = NOBODY if broken else rejection.unschedulable_plugins
+        queued.pending_plugins = NOBODY if broken else rejection.pending_plugins
+        queued.gating_plugin = ""
+        if queued.rejectors:
+            queued.unschedulable_count += 1
+            queued.error_count = 0
+        else:
+            queued.error_count += 1
+        queued.queued_at = now
+        self._places.backoff.set_end(queued)
+        queued.was_flushed = False
+        queued.flushed_at = None
+
+    def _replay(self, queued: Queued, flight: Flight | None) -> Strategy:
+        """What the events that a pod missed while it was out mean for it now."""
+        if flight is None or not queued.rejectors:
+            return Strategy.AFTER_BACKOFF
+        best = Strategy.SKIP
+        for event in self._in_flight.missed(flight):
+            best = max(best, self._listeners.judge(queued, event))
+            if best is Strategy.IMMEDIATELY or (best and not queued.pending_plugins):
+                break
+        return best
+
+    def done(self, uid: str) -> None:
+        """A pod that was popped is bound, or gone."""
+        self._in_flight.end(uid)
+
+    # --- waking --------------------------------------------------------------------------------------------------------
+
+    def on_event(
+        self, event: ClusterEvent, now: float, *, up_to_priority: int | None = None
+    ) -> None:
+        """Something happened in the cluster: wake those whom it may cure, of no higher priority where one is given."""
+        if event.is_wildcard:
+            judged = {q: self._listeners.judge(q, event) for q in self._places.parked}
+            woken = {q: strategy for q, strategy in judged.items() if strategy}
+        else:
+            listeners = self._listeners.of(event)
+            if not listeners:
+                return
+            woken = self._woken(event, listeners) if len(self._places.parked) else {}
+        for queued, strategy in woken.items():
+            if up_to_priority is not None and queued.pod.priority > up_to_priority:
+                continue
+            if queued.is_parked:
+                self._places.leave(queued)
+                self._return(queued, strategy, event.label, now)
+        self._in_flight.note(event)
+
+    def _woken(
+        self, event: ClusterEvent, listeners: tuple[Listener, ...]
+    ) -> dict[Queued, Strategy]:
+        """The pods that deserve another attempt; all are judged before any is moved."""
+        parked = self._places.parked
+        woken: dict[Queued, Strategy] = {}
+        for listener in listeners:
+            for alike in parked.pending(listener.profile, listener.name):
+                _ask(listener, event, alike, woken, Strategy.IMMEDIATELY)
+        for listener in listeners:
+            for alike in parked.unschedulable(listener.profile, listener.name):
+                _ask(listener, event, alike, woken, Strategy.AFTER_BACKOFF)
+        for listener in listeners:
+            # Only what its gate wants to hear of can open it.
+            for queued in parked.gated_by(listener.profile, listener.name):
+                strategy = self._listeners.judge(queued, event)
+                if strategy:
+                    woken[queued] = strategy
+        return woken
+
+    def activate(self, pods: Iterable[PodInfo], now: float) -> None:
+        """Try these pods at once, whatever they wait for; one that is out comes back the sooner for it."""
+        for pod in pods:
+            queued = self._places.by_key.get(pod.key)
+            if queued is None or queued.place is Place.ACTIVE:
+                if self._in_flight.get(pod.uid) is not None:
+                    self._in_flight.note(ClusterEvent.force_activate(pod))
+            elif queued.place is Place.BACKOFF:
+                self._let_in(queued, events.FORCE_ACTIVATE, now)
+            else:
+                self._to_active(queued, events.FORCE_ACTIVATE, now)
+
+    # --- time passes ---------------------------------------------------------------------------------------------------
+
+    def flush(self, now: float) -> None:
+        """Bring back pods whose backoff is over, and those that nothing has woken for too long."""
+        for queued in self._places.backoff.over(now):
+            self._let_in(queued, events.BACKOFF_COMPLETE, now)
+        if self._swept_at is None:
+            self._swept_at = now
+        elif now - self._swept_at >= SWEEP_S:
+            self._swept_at = now
+            self._sweep(now)
+
+    def _sweep(self, now: float) -> None:
+        limit_s = self._settings.unschedulable_flush_s
+        late = [
+            queued
+            for queued in self._places.parked
+            if now - max(queued.queued_at, queued.flushed_at or queued.queued_at) > limit_s
+        ]
+        event = ClusterEvent.unschedulable_timeout()
+        for queued in late:
+            queued.was_flushed, queued.flushed_at = True, now
+            self._places.leave(queued)
+            self._return(queued, Strategy.AFTER_BACKOFF, event.label, now)
+        if late:
+            self._in_flight.note(event)
+
+    def next_deadline(self) -> float | None:
+        """When ``flush`` may have something to do; None: not before something else happens."""
+        backoff = self._places.backoff.next_end()
+        if not len(self._places.parked):
+            return backoff
+        sweep = SWEEP_S + (self._swept_at or 0.0)
+        return sweep if backoff is None else min(backoff, sweep)
+
+    # --- ways back -----------------------------------------------------------------------------------------------------
+
+    def _return(self, queued: Queued, strategy: Strategy, label: str, now: float) -> bool:
+        """A pod is worth another attempt; False where a gate keeps it out."""
+        waits = strategy is Strategy.AFTER_BACKOFF and not self._places.backoff.is_over(queued, now)
+        if not waits:
+            return self._to_active(queued, label, now)
+        # The gates are asked now and not when the backoff is over: the pod may be popped any time.
+        if self._is_gated(queued, label):
+            return False
+        self._places.put_backoff(queued)
+        self._count("backoff", label)
+        return True
+
+    def _to_active(self, queued: Queued, label: str, now: float) -> bool:
+        if self._is_gated(queued, label):
+            return False
+        self._let_in(queued, label, now)
+        return True
+
+    def _is_gated(self, queued: Queued, label: str) -> bool:
+        """Run PreEnqueue. The pod is parked where a plugin keeps it out, and else in no place."""
+        was_parked = queued.is_parked
+        self._places.leave(queued)
+        gate = find_gate(queued, self._profiles.get(queued.profile))
+        queued.gating_plugin = ""
+        if gate:
+            self._places.gate(queued, gate)
+            if not was_parked:
+                self._count("unschedulable", label)
+        return bool(gate)
+
+    def _let_in(self, queued: Queued, label: str, now: float) -> None:
+        """To the ready pods; the gates were passed before."""
+        if queued.initial_attempt_at is None:
+            queued.initial_attempt_at = now
+        self._places.leave(queued)
+        self._places.put_active(queued)
+        self._count("active", label)
+
+    def _count(self, queue: str, label: str) -> None:
+        if self._metrics is not None:
+            self._metrics.queue_incoming(queue, label)
+
+    # --- looking in ----------------------------------------------------------------------------------------------------
+
+    def pending(self) -> dict[str, int]:
+        """How many pods wait, by queue."""
+        return self._places.counts()
+
+    def unschedulable_by_plugin(self) -> dict[tuple[str, str], int]:
+        """How many waiting pods were turned down, by (plugin, profile)."""
+        return {key: count for key, count in self._places.turned_down.items() if count}
+
+    def in_flight_events(self) -> dict[str, int]:
+        """Events kept for pods that are out, by label; under ``PodPopped`` the pods themselves."""
+        return self._in_flight.counts()
+
+    def pods(self) -> Iterator[Queued]:
+        """All pods that wait."""
+        return iter(self._places.by_key.values())
+
+    def get(self, key: str) -> Queued | None:
+        """The waiting pod of that key."""
+        return self._places.by_key.get(key)
+
+    def audit(self) -> list[str]:
+        """What is wrong with the queue's books; empty where all is well."""
+        found = list(self._places.audit())
+        if not len(self._in_flight) and len(self.in_flight_events()) > 1:
+            found.append("events are kept for nobody")
+        return found
+
+
+def _ask(
+    listener: Listener,
+    event: ClusterEvent,
+    alike: list[Queued],
+    woken: dict[Queued, Strategy],
+    strategy: Strategy,
+) -> None:
+    """Ask a plugin of one class of pods; of each of them only where it looks at what sets them apart."""
+    waiting = [queued for queued in alike if queued not in woken]
+    if len(waiting) > 1:
+        one = OneOfMany(waiting[0].pod, event)
+        said = listener.says_queue(one, event)
+        if not one.asked_apart:
+            if said:
+                woken.update(dict.fromkeys(waiting, strategy))
+            return
+    for queued in waiting:
+        if listener.says_queue(queued.pod, event):
+            woken[queued] = strategy
