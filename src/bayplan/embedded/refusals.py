@@ -132,6 +132,19 @@ def forbidden(resource: str, group: str, name: str, why: str) -> RequestRefused:
     return RequestRefused(403, "Forbidden", message, details=_details(resource, group, name))
 
 
+def terminating(resource: str, group: str, name: str, namespace: str) -> RequestRefused:
+    """403: the namespace is on its way out."""
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    refusal = forbidden(resource, group, name, why)
+    cause = {
+        "reason": "NamespaceTerminating",
+        "message": f"namespace {namespace} is being terminated",
+        "field": "metadata.namespace",
+    }
+    refusal.details = (refusal.details or {}) | {"causes": [cause]}
+    return refusal
+
+
 def invalid(kind: str, group: str, name: str, problems: list[FieldProblem]) -> RequestRefused:
     """422: the object breaks a rule."""
     listed = [str(problem) for problem in dict.fromkeys(problems)]

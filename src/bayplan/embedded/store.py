@@ -1,0 +1,351 @@
+"""The objects of the API and what can be done with them: create, get, update, patch, delete, list, watch.
+
+The HTTP side and everything in-process (controllers, node agents, tests) call the same methods with plain dicts, which
+are the caller's own before and after. What a write needs is decided in a fixed order: place, metadata, defaults,
+admission, validation; then it is put on its shelf and everybody hears of it. Nothing here waits, so a write is atomic.
+
+A kind is named by its resource, ``"pods"``, ``"deployments.apps"``, or given as a ``Kind``.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final, Protocol
+
+from bayplan.clock import Clock, SystemClock
+from bayplan.embedded import defaults, deleting, names, priorities, refusals, validation, writing
+from bayplan.embedded.builtin import builtin_kinds
+from bayplan.embedded.deleting import DeleteOptions
+from bayplan.embedded.entries import Change, ChangeType, Entry
+from bayplan.embedded.kinds import Kind, Kinds
+from bayplan.embedded.objects import (
+    Object,
+    as_object,
+    copy_of,
+    key_of,
+    metadata,
+    text_at,
+    timestamp,
+)
+from bayplan.embedded.quotas import Quotas
+from bayplan.embedded.rendering import from_storage, to_storage
+from bayplan.embedded.selecting import Selection, selection
+from bayplan.embedded.shelf import WINDOW
+from bayplan.embedded.shelves import Shelves
+
+NAMESPACES: Final = "namespaces"
+
+#: Namespaces that are always there; those marked True cannot be deleted.
+_FIRST_NAMESPACES: Final = {
+    "default": True,
+    "kube-system": True,
+    "kube-public": True,
+    "kube-node-lease": False,
+}
+
+#: What a watcher in this process is called with: what happened, and the object as it is now.
+Watcher = Callable[[ChangeType, Object], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """How a write is meant."""
+
+    #: Decide everything and write nothing.
+    dry_run: bool = False
+    #: ``status`` and its like; empty for the object itself.
+    subresource: str = ""
+
+
+_PLAIN: Final = WriteOptions()
+
+
+class Patcher(Protocol):
+    """Makes of the current object, if there is one, what it is to be."""
+
+    def __call__(self, current: Object | None) -> Object: ...
+
+
+class Store:
+    """All objects."""
+
+    def __init__(
+        self, clock: Clock | None = None, *, rng: Random | None = None, window: int = WINDOW
+    ) -> None:
+        self.clock = clock or SystemClock()
+        self.kinds = Kinds(builtin_kinds())
+        self.shelves = Shelves(window=window)
+        self.quotas = Quotas(self.shelves)
+        self._rng = rng or Random()
+
+    def seed(self) -> None:
+        """Write what every cluster has, if it is not there."""
+        for name in _FIRST_NAMESPACES:
+            if not self.find(NAMESPACES, name):
+                self.create(NAMESPACES, {"metadata": {"name": name}})
+        for one in priorities.system_classes():
+            if not self.find(priorities.SHELF, one["metadata"]["name"]):
+                self.create(priorities.SHELF, one)
+
+    @property
+    def version(self) -> int:
+        """The version of the newest write."""
+        return self.shelves.version
+
+    def kind(self, kind: Kind | str) -> Kind:
+        """The kind that a name stands for.
+
+        Raises:
+            RequestRefused: 404, there is none.
+        """
+        if isinstance(kind, Kind):
+            return kind
+        found = self.kinds.named(kind)
+        if found is None:
+            raise refusals.no_such_path()
+        return found
+
+    # Reading
+
+    def find(self, kind: Kind | str, name: str, namespace: str = "") -> Entry | None:
+        """The object's entry, if it is there."""
+        shelf = self.shelves[self.kind(kind).shelf]
+        return shelf.entries.get(key_of(namespace, name))
+
+    def entry(self, kind: Kind | str, name: str, namespace: str = "") -> Entry:
+        """The object's entry.
+
+        Raises:
+            RequestRefused: 404.
+        """
+        found = self.find(kind, name, namespace)
+        if found is None:
+            known = self.kind(kind)
+            raise refusals.not_found(known.plural, known.group, name)
+        return found
+
+    def get(self, kind: Kind | str, name: str, namespace: str = "") -> Object:
+        """An object.
+
+        Raises:
+            RequestRefused: 404.
+        """
+        return from_storage(self.kind(kind), self.entry(kind, name, namespace).decode())
+
+    def list(
+        self, kind: Kind | str, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Sequence[Object]:
+        """The objects of a selection, in order of namespace and name."""
+        known = self.kind(kind)
+        wanted = selection(known, namespace, labels, fields)
+        entries = list(self.shelves[known.shelf].select(wanted))
+        return [from_storage(known, entry.decode()) for entry in entries]
+
+    def watch(
+        self, kind: Kind | str, watcher: Watcher, namespace: str = "", *, labels: str = ""
+    ) -> Callable[[], None]:
+        """Call ``watcher`` with every change from now on; what is returned ends it."""
+        known = self.kind(kind)
+        wanted = selection(known, namespace, labels, "")
+
+        def listen(change: Change) -> None:
+            if wanted.matches(change.entry):
+                watcher(change.type, from_storage(known, change.entry.decode()))
+
+        return self.shelves[known.shelf].listen(listen)
+
+    # Writing
+
+    def create(
+        self,
+        kind: Kind | str,
+        obj: Object,
+        namespace: str = "",
+        options: WriteOptions = _PLAIN,
+    ) -> Object:
+        """Write a new object.
+
+        Raises:
+            RequestRefused: it cannot be.
+        """
+        known = self.kind(kind)
+        obj = copy_of(obj)
+        namespace = namespace or text_at(obj, "metadata", "namespace")
+        writing.check_place(known, obj, namespace)
+        self._check_namespace(known, obj, namespace)
+        obj = to_storage(known, obj)
+        stamp = timestamp(self.clock.now())
+        writing.begin(known, obj, stamp, self._uid(), self._rng.randrange)
+        defaults.fill_in(known.shelf, obj)
+        if known.shelf == "pods":
+            priorities.resolve(obj, self.shelves)
+        defaults.complete(known.shelf, obj)
+        validation.check(known, obj)
+        if known.shelf == priorities.SHELF:
+            priorities.check_default(obj, self.shelves)
+        name = metadata(obj)["name"]
+        if key_of(namespace, name) in self.shelves[known.shelf].entries:
+            raise refusals.already_exists(known.plural, known.group, name)
+        self.quotas.admit(known, obj, namespace)
+        if not options.dry_run:
+            self.shelves.put(known.shelf, obj)
+        return from_storage(known, obj)
+
+    def update(
+        self,
+        kind: Kind | str,
+        obj: Object,
+        namespace: str = "",
+        options: WriteOptions = _PLAIN,
+    ) -> Object:
+        """Write an object in place of what has its name; where its kind allows, a new one.
+
+        Raises:
+            RequestRefused: it cannot be.
+        """
+        known = self.kind(kind)
+        obj = copy_of(obj)
+        namespace = namespace or text_at(obj, "metadata", "namespace")
+        writing.check_place(known, obj, namespace)
+        entry = self.find(known, text_at(obj, "metadata", "name"), namespace)
+        if entry is None and known.creates_on_update and not options.subresource:
+            metadata(obj).pop("resourceVersion", None)
+            return self.create(known, obj, namespace, options)
+        if entry is None:
+            name = text_at(obj, "metadata", "name")
+            raise refusals.not_found(known.plural, known.group, name)
+        return self._replace(known, obj, entry, options)
+
+    def patch(
+        self,
+        kind: Kind | str,
+        name: str,
+        patcher: Patcher,
+        namespace: str = "",
+        options: WriteOptions = _PLAIN,
+    ) -> Object:
+        """Change an object by a function of its current state; server-side apply may create it.
+
+        Raises:
+            RequestRefused: it cannot be.
+        """
+        known = self.kind(kind)
+        entry = self.find(known, name, namespace)
+        current = None if entry is None else from_storage(known, entry.decode())
+        changed = patcher(current)
+        writing.check_place(known, changed, namespace, name)
+        if entry is None:
+            return self.create(known, changed, namespace, options)
+        # A patch that says no version is meant for whatever version there is.
+        if not text_at(changed, "metadata", "resourceVersion"):
+            metadata(changed)["resourceVersion"] = str(entry.version)
+        return self._replace(known, changed, entry, options)
+
+    def mutate(
+        self, kind: Kind | str, name: str, change: Callable[[Object], Any], namespace: str = ""
+    ) -> Object:
+        """Change an object as the server itself does: nothing is checked, nothing is taken back."""
+        known = self.kind(kind)
+        obj = self.entry(known, name, namespace).decode()
+        before = copy_of(obj)
+        change(obj)
+        if obj != before:
+            self.shelves.put(known.shelf, obj)
+        return from_storage(known, obj)
+
+    def delete(
+        self,
+        kind: Kind | str,
+        name: str,
+        namespace: str = "",
+        options: DeleteOptions | None = None,
+    ) -> tuple[Object, bool]:
+        """Let an object go; returns its last state, and whether it is gone already.
+
+        Raises:
+            RequestRefused: there is none, or it is not the one that is meant.
+        """
+        options = options or DeleteOptions()
+        known = self.kind(kind)
+        entry = self.entry(known, name, namespace)
+        if known.shelf == NAMESPACES and _FIRST_NAMESPACES.get(name):
+            why = "this namespace may not be deleted"
+            raise refusals.forbidden(known.plural, known.group, name, why)
+        obj = entry.decode()
+        deleting.check(known, obj, options)
+        before = copy_of(obj)
+        at_once = deleting.mark(known, obj, options, self.clock.now())
+        if not options.dry_run:
+            if at_once:
+                self.shelves.remove(known.shelf, obj)
+            elif obj != before:
+                self.shelves.put(known.shelf, obj)
+        return from_storage(known, obj), at_once
+
+    def delete_all(
+        self, kind: Kind | str, wanted: Selection, options: DeleteOptions | None = None
+    ) -> Sequence[Object]:
+        """Let all objects of a selection go; returns their last states."""
+        known = self.kind(kind)
+        entries = list(self.shelves[known.shelf].select(wanted))
+        return [
+            self.delete(known, entry.name, entry.namespace, options)[0]
+            for entry in entries
+            if self.find(known, entry.name, entry.namespace)
+        ]
+
+    def _replace(self, kind: Kind, obj: Object, entry: Entry, options: WriteOptions) -> Object:
+        old = entry.decode()
+        writing.check_uid(kind, obj, old)
+        writing.check_version(kind, obj, old)
+        obj = writing.split(kind, to_storage(kind, obj), old, options.subresource)
+        writing.carry_on(kind, obj, old)
+        metadata(obj)["resourceVersion"] = str(entry.version)
+        if options.subresource == "finalize":
+            section = as_object(obj.get("spec")).get("finalizers")
+            obj = old | {"spec": {**as_object(old.get("spec")), "finalizers": section or []}}
+        elif kind.shelf == NAMESPACES:
+            obj["spec"] = as_object(obj.get("spec")) | as_object(old.get("spec"))
+        defaults.fill_in(kind.shelf, obj)
+        if kind.shelf == "pods":
+            _keep_priority(obj, old)
+        validation.check(kind, obj, old)
+        if kind.shelf == priorities.SHELF:
+            priorities.check_default(obj, self.shelves)
+        writing.count_generation(kind, obj, old)
+        if options.dry_run or obj == old:
+            return from_storage(kind, obj)
+        if deleting.is_over(kind, obj):
+            self.shelves.remove(kind.shelf, obj)
+        else:
+            self.shelves.put(kind.shelf, obj)
+        return from_storage(kind, obj)
+
+    def _check_namespace(self, kind: Kind, obj: Object, namespace: str) -> None:
+        if not kind.namespaced:
+            return
+        if not namespace:
+            raise refusals.bad_request("an empty namespace may not be set during creation")
+        entry = self.shelves[NAMESPACES].entries.get(namespace)
+        if entry is None:
+            if names.label_problems(namespace):
+                raise refusals.bad_request(f"invalid namespace {namespace!r}")
+            raise refusals.not_found(NAMESPACES, "", namespace)
+        if entry.fields.get("status.phase") == "Terminating":
+            raise refusals.terminating(
+                kind.plural, kind.group, text_at(obj, "metadata", "name"), namespace
+            )
+
+    def _uid(self) -> str:
+        return str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
+
+
+def _keep_priority(pod: Object, old: Object) -> None:
+    """Whoever writes a pod without its priority does not mean to change it."""
+    spec, before = as_object(pod.get("spec")), as_object(old.get("spec"))
+    for field in ("priority", "preemptionPolicy"):
+        if spec.get(field) is None and field in before:
+            spec[field] = before[field]
