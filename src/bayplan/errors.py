@@ -163,6 +163,9 @@ class AlreadyExists(ApiError):
 class Gone(ApiError):
     """410: this resourceVersion, or this page of a list, is too old."""
 
+    #: With an expired page: where to go on, at the price of consistency.
+    continue_token: str = ""
+
 
 class Invalid(ApiError):
     """400 and 422: the object or the request is malformed."""
