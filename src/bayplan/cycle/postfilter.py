@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.framework.preemption import Nominated
+from bayplan.framework.preemption import Nominated, NoRoom
 from bayplan.framework.runner import call
 from bayplan.framework.status import Code, Rejected
 
@@ -53,6 +53,7 @@ def make_room(decision: Decision, desk: Desk) -> tuple[Nominated | None, str]:
         answer = call(plugin, "PostFilter", plugin.postfilter, pod, desk.view, state, failures)
         if isinstance(answer, Nominated):
             return answer, ""
+        decision.promise_ends = isinstance(answer, NoRoom) or not desk.view.node_count
         if answer.code in {Code.ERROR, Code.UNRESOLVABLE}:
             # An error too is only appended to the pod's message, as Kubernetes does.
             return None, answer.message

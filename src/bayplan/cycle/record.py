@@ -68,6 +68,7 @@ class Decision:
         "pod",
         "position",
         "post_filter",
+        "promise_ends",
         "rejection",
         "ties",
     )
@@ -92,6 +93,8 @@ class Decision:
         self.rejection = evaluation.prefilter.rejection
         #: What PostFilter had to say where it found nothing.
         self.post_filter = ""
+        #: Where no node fits: a node promised to the pod earlier is not kept for it any longer.
+        self.promise_ends = True
 
     @property
     def node(self) -> str:

@@ -43,8 +43,8 @@ class WaitingPod(Protocol):
         """``plugin`` has no objection any more."""
         ...
 
-    def reject(self, plugin: str, reason: str) -> None:
-        """Give the pod up."""
+    def reject(self, plugin: str, reason: str) -> bool:
+        """Give the pod up; False where its fate was settled before."""
         ...
 
 

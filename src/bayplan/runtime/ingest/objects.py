@@ -6,6 +6,7 @@ for hints to compare with.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bayplan.framework.events import Action, ClusterEvent, Resource
@@ -22,7 +23,12 @@ class Objects(Generic[K]):
     """Handler of one such kind (``client.informer.Handler``)."""
 
     def __init__(
-        self, kind: type[K], cluster: Cluster, waker: Waker, resource: Resource | None = None
+        self,
+        kind: type[K],
+        cluster: Cluster,
+        waker: Waker,
+        resource: Resource | None = None,
+        on_change: Callable[[], None] | None = None,
     ) -> None:
         self._kind = kind
         self._cluster = cluster
@@ -30,6 +36,8 @@ class Objects(Generic[K]):
         #: What the kind is called in events; None: it never wakes a pod.
         self._resource = resource
         self._last: dict[str, K] = {}
+        #: Whoever waits for an object of this kind to change.
+        self._on_change = on_change
 
     def on_put(self, obj: K) -> None:
         """An object was added or changed."""
@@ -41,6 +49,7 @@ class Objects(Generic[K]):
             self._cluster.put(obj)
             action = Action.ADD if old is None else Action.UPDATE
             wake(ClusterEvent.of(self._resource, action, old, obj))
+        self._changed()
 
     def on_gone(self, namespace: str, name: str, uid: str, last: K | None) -> None:
         """An object was deleted."""
@@ -55,6 +64,11 @@ class Objects(Generic[K]):
                 return
             self._cluster.remove(old)
             wake(ClusterEvent.of(self._resource, Action.DELETE, old, None))
+        self._changed()
+
+    def _changed(self) -> None:
+        if self._on_change is not None:
+            self._on_change()
 
     def on_listed(self) -> None:
         """Nothing waits for a complete list here."""

@@ -60,6 +60,8 @@ class Pods:
         self.on_leaving: list[Callable[[str], None]] = []
         #: Told of a pending pod whose status the API server shows: conditions may have changed.
         self.on_status: list[Callable[[Pod], None]] = []
+        #: Told the uid of a pod that was pending and is so no longer: it has a node, or is gone.
+        self.on_settled: list[Callable[[str], None]] = []
 
     # --- what the watch says -------------------------------------------------------------------------------------------
 
@@ -103,7 +105,7 @@ class Pods:
             was_pending = None
         before = self._placed(key)
         if was_pending is not None:
-            del self.pending[key]
+            self._settled(was_pending)
             self._note_other_node(info, before)
             self._cluster.put_pod(info)
             self._queue.remove(key, info.uid, self._clock.monotonic())
@@ -192,7 +194,7 @@ class Pods:
             nominations.put(info, promised)
 
     def _pending_gone(self, info: PodInfo) -> None:
-        del self.pending[info.key]
+        self._settled(info)
         self._queue.remove(info.key, info.uid, self._clock.monotonic())
         assumed = self._placed(info.key)
         promised = self._cluster.nominations.node_of(info.key)
@@ -218,6 +220,16 @@ class Pods:
         """A promised node is free for others of no higher priority, as if the pod had run there and were gone."""
         event = ClusterEvent.of(Resource.ASSIGNED_POD, Action.DELETE, pod_of(info), None)
         self._queue.on_event(event, self._clock.monotonic(), up_to_priority=info.priority)
+
+    def _settled(self, info: PodInfo) -> None:
+        del self.pending[info.key]
+        for told in self.on_settled:
+            told(info.uid)
+
+    def is_pending(self, info: PodInfo) -> bool:
+        """Whether exactly this pod has no node yet, by what the watch has shown."""
+        known = self.pending.get(info.key)
+        return known is not None and known.uid == info.uid
 
     def is_assumed(self, info: PodInfo) -> bool:
         """Whether exactly this pod is counted on a node before the API server shows it there."""

@@ -1,0 +1,197 @@
+"""The live scheduler, put together: every object in the order in which things flow, on one screen.
+
+Called by ``bayplan run`` and by tests, which hand in another API and another clock. Nobody else builds services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from bayplan.client import resources
+from bayplan.cluster.cluster import Cluster
+from bayplan.cluster.pods import ASSUMED
+from bayplan.cycle.attempt import Desk
+from bayplan.cycle.record import Ring
+from bayplan.framework.dice import Dice
+from bayplan.framework.events import Resource
+from bayplan.framework.profile import build_profile
+from bayplan.queueing.scheduling import QueueSettings, SchedulingQueue
+from bayplan.runtime.bind_requests import BindRequests
+from bayplan.runtime.binding import Binder, Board
+from bayplan.runtime.come_back import ComeBack
+from bayplan.runtime.eviction import Evictor
+from bayplan.runtime.handle import LiveHandle, Services
+from bayplan.runtime.ingest.nodes import Nodes
+from bayplan.runtime.ingest.objects import Objects
+from bayplan.runtime.ingest.pods import Pods
+from bayplan.runtime.ingest.waking import Waker
+from bayplan.runtime.loop import Counter, Loop
+from bayplan.runtime.notes import Notes
+from bayplan.runtime.quiet import ReadOnly
+from bayplan.runtime.reporting.conditions import Conditions
+from bayplan.runtime.reporting.events import Recorder
+from bayplan.runtime.reporting.reporter import Reporter
+from bayplan.runtime.scheduler import POD_FIELDS, Feed, Scheduler
+from bayplan.runtime.volumes import LiveVolumes
+from bayplan.runtime.waiting import WaitingPods
+from bayplan.telemetry.metrics import Metrics, single
+
+if TYPE_CHECKING:
+    from bayplan.client.api import Api
+    from bayplan.clock import Clock
+    from bayplan.cluster.podinfo import PodInfo
+    from bayplan.framework.algorithm import Algorithm
+    from bayplan.framework.config import Configuration
+    from bayplan.framework.registry import Registry
+
+#: What is watched beside pods and nodes, and what the queue calls it; None: it wakes nobody.
+_OBJECTS: Final[tuple[tuple[resources.Resource[Any], Resource | None], ...]] = (
+    (resources.NAMESPACES, Resource.NAMESPACE),
+    (resources.PERSISTENT_VOLUMES, Resource.PERSISTENT_VOLUME),
+    (resources.PERSISTENT_VOLUME_CLAIMS, Resource.PERSISTENT_VOLUME_CLAIM),
+    (resources.STORAGE_CLASSES, Resource.STORAGE_CLASS),
+    (resources.CSI_NODES, Resource.CSI_NODE),
+    (resources.CSI_DRIVERS, Resource.CSI_DRIVER),
+    (resources.CSI_STORAGE_CAPACITIES, Resource.CSI_STORAGE_CAPACITY),
+    (resources.VOLUME_ATTACHMENTS, Resource.VOLUME_ATTACHMENT),
+    (resources.SERVICES, Resource.SERVICE),
+    (resources.REPLICATION_CONTROLLERS, None),
+    (resources.REPLICA_SETS, None),
+    (resources.STATEFUL_SETS, None),
+    (resources.POD_DISRUPTION_BUDGETS, None),
+)
+#: Those that VolumeBinding waits for.
+_AWAITED: Final = (resources.PERSISTENT_VOLUMES, resources.PERSISTENT_VOLUME_CLAIMS)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a scheduler is put into."""
+
+    api: Api
+    clock: Clock
+    metrics: Metrics
+    hostname: str
+    #: Where ties begin to be broken, unless the configuration says.
+    seed: int
+    #: Whether this process leads: asked before everything that is written and cannot be undone.
+    may_write: Callable[[], bool] = lambda: True
+    dry_run: bool = False
+
+
+def assemble(config: Configuration, registry: Registry, around: Surroundings) -> Scheduler:
+    """Build everything that schedules.
+
+    Raises:
+        ConfigError: a plugin cannot be built.
+    """
+    clock, metrics = around.clock, around.metrics
+    # ReadOnly has the one method of an Api that is called from here on.
+    api: Api = ReadOnly(around.api) if around.dry_run else around.api  # type: ignore[assignment]
+    seed = around.seed if config.own.seed is None else config.own.seed
+
+    cluster = Cluster()
+    waiting = WaitingPods()
+    conditions = Conditions(api, clock)
+    recorder = Recorder(api, clock, metrics, around.hostname)
+    reporter = Reporter(conditions, recorder)
+    bindings = BindRequests(api, metrics, around.may_write)
+    volumes = LiveVolumes(api, clock)
+    services = Services(bindings, volumes, conditions, recorder, waiting, Notes(clock))
+
+    desks = _desks(config, registry, cluster, services, Dice(seed))
+    queue = SchedulingQueue(
+        {name: desk.profile for name, desk in desks.items()},
+        QueueSettings(
+            initial_backoff_s=config.pod_initial_backoff_seconds,
+            max_backoff_s=config.pod_max_backoff_seconds,
+        ),
+        metrics=metrics,
+    )
+    waker = Waker(queue, metrics, clock)
+    pods = Pods(cluster, queue, waiting, waker, desks, clock)
+
+    come_back = ComeBack(queue, pods.pending, cluster.nominations, reporter, metrics, clock)
+    board = Board(
+        cluster, queue, waiting, come_back, reporter, services.notes, metrics, clock, around.dry_run
+    )
+    binder = Binder(board)
+    evictor = Evictor(api, clock, metrics, recorder, waiting, around.may_write)
+    counters = {name: Counter.of(desk) for name, desk in desks.items()}
+    loop = Loop(board, counters, pods, binder, evictor)
+    scheduler = Scheduler(
+        board, counters, _feeds(cluster, waker, pods, volumes), pods, loop, binder, evictor
+    )
+    _close_circles(scheduler, services, waker)
+    _pull_gauges(scheduler)
+    return scheduler
+
+
+def _desks(
+    config: Configuration,
+    registry: Registry,
+    cluster: Cluster,
+    services: Services,
+    dice: Dice,
+) -> dict[str, Desk]:
+    """A desk per profile; they share the dice and the record."""
+    ring = Ring(config.own.record.size)
+    desks: dict[str, Desk] = {}
+    for profile in config.profiles:
+        name = profile.scheduler_name
+        handle = LiveHandle(cluster.view, name, dice, services)
+        built = build_profile(profile, registry, handle)
+        algorithm: Algorithm | None = None
+        if profile.algorithm:
+            algorithm = registry.load_object(profile.algorithm)()
+        desks[name] = Desk(cluster, built, dice, ring, handle, algorithm)
+    return desks
+
+
+def _feeds(cluster: Cluster, waker: Waker, pods: Pods, volumes: LiveVolumes) -> list[Feed]:
+    """What is watched, in the order in which it is first listed: pods come last and find their nodes and volumes."""
+    feeds = [Feed(resources.NODES, Nodes(cluster, waker))]
+    for kind, name in _OBJECTS:
+        on_change = volumes.changed if kind in _AWAITED else None
+        feeds.append(Feed(kind, Objects(kind.kind, cluster, waker, name, on_change)))
+    return [*feeds, Feed(resources.PODS, pods, POD_FIELDS)]
+
+
+def _close_circles(scheduler: Scheduler, services: Services, waker: Waker) -> None:
+    """What is called against the flow: plugins wake pods, bindings find out about pods, an end makes room for a begin."""
+    board, pods, loop = scheduler.board, scheduler.pods, scheduler.loop
+
+    def activate(woken: Iterable[PodInfo]) -> None:
+        board.queue.activate(woken, board.clock.monotonic())
+        loop.wake()
+
+    services.activate = activate
+    services.bindings.news = pods
+    scheduler.evictor.activate = activate
+    scheduler.binder.on_done = loop.wake
+    waker.on_change.append(loop.wake)
+    pods.on_status.append(board.reporter.conditions.seen)
+    pods.on_settled.append(board.reporter.conditions.forget)
+    for counter in scheduler.counters.values():
+        if counter.evictions is not None:
+            pods.on_leaving.append(counter.evictions.deleted)
+
+
+def _pull_gauges(scheduler: Scheduler) -> None:
+    board, pods = scheduler.board, scheduler.board.cluster.pods
+    metrics, queue = board.metrics, board.queue
+    metrics.pending_pods.pull = single(queue.pending)
+    metrics.unschedulable_pods.pull = lambda: {
+        labels: float(pods) for labels, pods in queue.unschedulable_by_plugin().items()
+    }
+    metrics.inflight_events.pull = single(queue.in_flight_events)
+    metrics.goroutines.pull = lambda: {("binding",): scheduler.binder.running}
+    metrics.cache_size.pull = lambda: {
+        ("nodes",): board.cluster.nodes.alive_count,
+        ("pods",): len(pods),
+        ("assumed_pods",): int(np.count_nonzero(pods.flags.data & ASSUMED)),
+    }

@@ -1,0 +1,192 @@
+"""Making the room that a preemption has found: victims are deleted off the decision path.
+
+Started by the loop when an attempt nominates a node. A victim that is bound gets the DisruptionTarget condition, is
+deleted, and an event says for whom; one that is still waiting in Permit or PreBind is called off in memory and goes back
+to the queue. All victims but one go at once, the last one alone: until it is asked for, PreEnqueue keeps the preemptor
+out of the queue; from then on its deletion, whenever the watch shows it, may wake the preemptor (KEP-4832). If any
+deletion fails the last victim is spared, and the preemptor is tried again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bayplan.client import resources
+from bayplan.client.lanes import Lane
+from bayplan.client.request import Request
+from bayplan.client.resources import ConditionChange
+from bayplan.errors import BayplanError, Conflict, NotFound
+from bayplan.framework.preemption import (
+    DISRUPTION_TARGET,
+    PREEMPTION_BY_SCHEDULER,
+    Nominated,
+    disruption_message,
+    preempted_note,
+)
+from bayplan.telemetry import events
+from bayplan.telemetry.log import get_logger
+
+if TYPE_CHECKING:
+    from bayplan.client.api import Api
+    from bayplan.clock import Clock
+    from bayplan.cluster.podinfo import PodInfo
+    from bayplan.plugins.default_preemption.evictions import Evictions
+    from bayplan.runtime.reporting.events import Recorder
+    from bayplan.runtime.waiting import WaitingPods
+    from bayplan.telemetry.metrics import Metrics
+
+_log: Final = get_logger(__name__)
+
+#: Who calls a victim off that waits in Permit or PreBind, as its message says.
+_PLUGIN: Final = "DefaultPreemption"
+
+
+class _NotLeadingError(BayplanError):
+    """Somebody else leads by now and decides who has to go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """A pod, the node it is to get, and who has to go for it."""
+
+    preemptor: PodInfo
+    nominated: Nominated
+    victims: Sequence[PodInfo]
+    #: Whom PreEnqueue asks; None where the profile has no DefaultPreemption.
+    evictions: Evictions | None
+
+
+class Evictor:
+    """Carries preemptions out."""
+
+    def __init__(
+        self,
+        api: Api,
+        clock: Clock,
+        metrics: Metrics,
+        recorder: Recorder,
+        waiting: WaitingPods,
+        may_write: Callable[[], bool],
+    ) -> None:
+        self._api = api
+        self._clock = clock
+        self._metrics = metrics
+        self._recorder = recorder
+        self._waiting = waiting
+        self._may_write = may_write
+        #: Lets a preemptor be tried again at once; set by whoever owns the queue.
+        self.activate: Callable[[Iterable[PodInfo]], None] = lambda _pods: None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, preemptor: PodInfo, nominated: Nominated, evictions: Evictions | None) -> None:
+        """Begin to evict. The preemptor stays out of the queue from now on, until all victims are told to go."""
+        victims = nominated.to_delete
+        if not victims:
+            return  # all of them are on their way out already
+        self._metrics.preemption(len(nominated.victims))
+        if evictions is not None:
+            evictions.begin(preemptor.uid)
+        preemption = Preemption(preemptor, nominated, victims, evictions)
+        task = asyncio.get_running_loop().create_task(self._carry_out(preemption))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @property
+    def running(self) -> int:
+        """Preemptions under way."""
+        return len(self._tasks)
+
+    async def finish(self) -> None:
+        """Wait for what is under way."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _carry_out(self, preemption: Preemption) -> None:
+        started = self._clock.monotonic()
+        withdrawn = await self._withdraw_promises(preemption.nominated.outbid)
+        try:
+            evicted = await self._evict_all(preemption)
+        finally:
+            if preemption.evictions is not None:
+                preemption.evictions.end(preemption.preemptor.uid)
+        done = withdrawn and evicted
+        if not done:
+            # It could be stuck: nothing more may happen that would wake it.
+            self.activate([preemption.preemptor])
+        result = "success" if done else "error"
+        self._metrics.preemption_executed(result, self._clock.monotonic() - started)
+        if debug := _log.v(2):
+            debug.info(
+                "Preemption is carried out",
+                pod=preemption.preemptor.key,
+                node=preemption.nominated.node,
+                victims=len(preemption.victims),
+                result=result,
+            )
+
+    async def _withdraw_promises(self, outbid: Sequence[PodInfo]) -> bool:
+        """Pods of lower priority have lost this node; they look for another one sooner when they hear of it now."""
+        told = True
+        for pod in outbid:
+            if not pod.nominated_node:
+                continue  # the API server has never heard of that promise
+            request = resources.patch_status(
+                pod.namespace, pod.name, pod.uid, nominated_node_name=""
+            )
+            try:
+                await self._send(request, Lane.STATUS)
+            except (NotFound, Conflict):
+                continue
+            except BayplanError as error:
+                _log.error("Cannot withdraw a promised node", error, pod=pod.key)
+                told = False
+        return told
+
+    async def _evict_all(self, preemption: Preemption) -> bool:
+        """Whether every victim has been told to go."""
+        *first, last = preemption.victims
+        if first and not all(
+            await asyncio.gather(*(self._evict(victim, preemption) for victim in first))
+        ):
+            return False
+        if preemption.evictions is not None:
+            preemption.evictions.only_left(preemption.preemptor.uid, last.uid)
+        return await self._evict(last, preemption)
+
+    async def _evict(self, victim: PodInfo, preemption: Preemption) -> bool:
+        preemptor, node = preemption.preemptor, preemption.nominated.node
+        in_memory = self._waiting.call_off(victim.uid, _PLUGIN)
+        if not in_memory:
+            try:
+                await self._delete(victim, preemptor.spec.scheduler_name)
+            except (NotFound, Conflict):
+                return True  # it is gone already, or another pod has its name
+            except BayplanError as error:
+                _log.error("Cannot evict pod", error, pod=victim.key, preemptor=preemptor.key)
+                return False
+        text = events.preempted(preempted_note(preemptor, node, in_memory=in_memory))
+        self._recorder.record(preemptor.spec.scheduler_name, victim, text, related=preemptor)
+        return True
+
+    async def _delete(self, victim: PodInfo, scheduler_name: str) -> None:
+        if not victim.disrupted:
+            condition = ConditionChange(
+                DISRUPTION_TARGET,
+                "True",
+                PREEMPTION_BY_SCHEDULER,
+                disruption_message(scheduler_name),
+                self._clock.now(),
+            )
+            request = resources.patch_status(
+                victim.namespace, victim.name, victim.uid, conditions=(condition,)
+            )
+            await self._send(request, Lane.EVICTION)
+        request = resources.delete_pod(victim.namespace, victim.name, victim.uid)
+        await self._send(request, Lane.EVICTION)
+
+    async def _send(self, request: Request, lane: Lane) -> None:
+        if not self._may_write():
+            raise _NotLeadingError("this instance does not lead any more")
+        await self._api.send(request, lane)

@@ -1,0 +1,207 @@
+"""The decision loop: pop a pod, decide, act on what was decided; in slices, so that the event loop never waits long.
+
+Run by ``app`` for as long as this instance leads. Decisions are made one after the other in the event loop's own thread;
+between two slices the sockets get their turn. All that waits for the API server happens in tasks: ``runtime.binding``
+for pods that were placed, ``runtime.eviction`` for victims, ``runtime.reporting`` for what is told (upstream:
+schedule_one.go).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from bayplan.cycle import reserve
+from bayplan.cycle.attempt import Desk, attempt
+from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
+from bayplan.cycle.reserve import Placement
+from bayplan.errors import BayplanError, PluginError
+from bayplan.plugins.default_preemption import DefaultPreemption
+from bayplan.queueing.entry import Rejection
+from bayplan.runtime.binding import Binding, Board, give_up_room
+from bayplan.runtime.come_back import Setback
+from bayplan.telemetry.log import get_logger
+
+if TYPE_CHECKING:
+    from bayplan.cluster.podinfo import PodInfo
+    from bayplan.framework.status import Rejected
+    from bayplan.plugins.default_preemption.evictions import Evictions
+    from bayplan.queueing.entry import Queued
+    from bayplan.runtime.binding import Binder
+    from bayplan.runtime.eviction import Evictor
+    from bayplan.runtime.ingest.pods import Pods
+
+_log: Final = get_logger(__name__)
+
+#: The event loop gets its turn after so long; a single attempt may take longer.
+SLICE_S: Final = 0.0015
+#: Bindings with the API server at a time; with more, deciding waits: decisions made now would be old when they are sent.
+MOST_SENDING: Final = 512
+#: Timers are not more exact than this.
+_TICK_S: Final = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A profile at work."""
+
+    desk: Desk
+    #: Whom its PreEnqueue asks; None where it has no DefaultPreemption.
+    evictions: Evictions | None
+
+    @classmethod
+    def of(cls, desk: Desk) -> Counter:
+        """A desk, and the preemption plugin in its profile."""
+        found = [p for p in desk.profile.postfilter if isinstance(p, DefaultPreemption)]
+        return cls(desk, found[0].evictions if found else None)
+
+
+class Loop:
+    """Decides pods until it is stopped."""
+
+    def __init__(
+        self,
+        board: Board,
+        counters: Mapping[str, Counter],
+        pods: Pods,
+        binder: Binder,
+        evictor: Evictor,
+    ) -> None:
+        self._board = board
+        self._counters = counters
+        self._pods = pods
+        self._binder = binder
+        self._evictor = evictor
+        self._stopping = False
+        self._asleep: asyncio.Future[None] | None = None
+
+    # --- turns ---------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Decide until ``stop`` is called."""
+        while not self._stopping:
+            rest_s = self._slice()
+            if rest_s == 0:
+                await asyncio.sleep(0)
+            else:
+                await self._sleep(rest_s)
+
+    def stop(self) -> None:
+        """Begin no further attempt."""
+        self._stopping = True
+        self.wake()
+
+    def wake(self) -> None:
+        """There may be something to do. Called after every event, so it has to be cheap."""
+        asleep = self._asleep
+        if asleep is not None and not asleep.done():
+            asleep.set_result(None)
+
+    async def _sleep(self, at_most_s: float | None) -> None:
+        loop = asyncio.get_running_loop()
+        self._asleep = loop.create_future()
+        alarm = loop.call_later(at_most_s, self.wake) if at_most_s is not None else None
+        try:
+            await self._asleep
+        finally:
+            self._asleep = None
+            if alarm is not None:
+                alarm.cancel()
+
+    def _slice(self) -> float | None:
+        """Decide for a moment. Returns when to go on: 0 at once, None when woken, else after so many seconds."""
+        queue, clock = self._board.queue, self._board.clock
+        now = clock.monotonic()
+        end = now + SLICE_S
+        deadline = queue.next_deadline()
+        if deadline is not None and deadline <= now:
+            queue.flush(now)
+        while now < end and not self._stopping:
+            if self._binder.sending >= MOST_SENDING:
+                return None
+            queued = queue.pop(now)
+            if queued is None:
+                deadline = queue.next_deadline()
+                return None if deadline is None else max(deadline - now, _TICK_S)
+            self._schedule(queued, now)
+            now = clock.monotonic()
+        return 0.0
+
+    # --- one attempt ---------------------------------------------------------------------------------------------------
+
+    def _schedule(self, queued: Queued, now: float) -> None:
+        pod = queued.pod
+        counter = self._counters.get(queued.profile)
+        if counter is None or self._is_skipped(pod):
+            self._board.queue.done(pod.uid)
+            return
+        outcome = self._decide(pod, counter.desk)
+        self._board.metrics.algorithm(self._board.clock.monotonic() - now)
+        match outcome:
+            case Placed():
+                self._place(queued, outcome, counter.desk, now)
+            case Unplaced():
+                self._leave(queued, outcome, counter, now)
+            case Failed():
+                self._board.come_back.later(queued, Setback.by_error(outcome.error), now)
+
+    def _is_skipped(self, pod: PodInfo) -> bool:
+        if pod.terminating:
+            self._board.reporter.skipped_deleting(pod)
+            return True
+        # News of a pod can bring it into the queue again while it is on its way to a node.
+        return self._pods.is_assumed(pod)
+
+    def _decide(self, pod: PodInfo, desk: Desk) -> Outcome:
+        try:
+            return attempt(pod, desk)
+        except Exception as error:  # noqa: BLE001 - a mistake of ours: it costs this pod an attempt, and no other pod anything
+            _log.exception("An attempt broke off", error, pod=pod.key)
+            return Failed(pod, BayplanError(f"internal error: {type(error).__name__}: {error}"))
+
+    def _leave(self, queued: Queued, outcome: Unplaced, counter: Counter, now: float) -> None:
+        """No node fits; perhaps room is made."""
+        if counter.evictions is not None and counter.desk.view.node_count:
+            self._board.metrics.preemption_attempt()
+        promised: str | None = "" if outcome.decision.promise_ends else None
+        if outcome.nominated is not None:
+            self._evictor.start(outcome.pod, outcome.nominated, counter.evictions)
+            promised = outcome.nominated.node
+        setback = Setback(outcome.message, Rejection(outcome.rejected_by), promised)
+        self._board.come_back.later(queued, setback, now)
+
+    def _place(self, queued: Queued, outcome: Placed, desk: Desk, now: float) -> None:
+        board = self._board
+        placement = Placement(outcome.pod, outcome.node, desk.profile, outcome.state.fork())
+        try:
+            board.cluster.assume(outcome.pod, outcome.node)
+        except ValueError as error:
+            board.come_back.later(queued, Setback.by_error(str(error)), now)
+            return
+        try:
+            rejected = self._agree(placement)
+        except PluginError as error:
+            give_up_room(board, placement)
+            board.come_back.later(queued, Setback.by_error(error), now)
+            return
+        if rejected is not None:
+            give_up_room(board, placement)
+            board.come_back.later(queued, Setback.by_plugin(rejected), now)
+            return
+        binding = Binding(queued, placement, outcome.decision, now)
+        if placement.waits:
+            binding.waiting = board.waiting.hold(outcome.pod, outcome.node, placement.waits)
+        self._binder.start(binding)
+
+    def _agree(self, placement: Placement) -> Rejected | None:
+        """Reserve and Permit."""
+        board, profile = self._board, placement.profile
+        started = board.clock.monotonic()
+        rejected = reserve.reserve(placement)
+        if rejected is None and profile.permit:
+            reserved = board.clock.monotonic()
+            board.metrics.extension_point(profile.name, "Reserve", "Success", reserved - started)
+            return reserve.permit(placement)
+        return rejected

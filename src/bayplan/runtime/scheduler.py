@@ -1,0 +1,72 @@
+"""A running scheduler in pieces: what ``app`` has put together, and how it is started and stopped.
+
+The order of stopping matters: no further attempt, then bindings and evictions under way come to their end, then what is
+still to be told is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from bayplan.cluster.audit import audit
+from bayplan.telemetry.log import get_logger
+
+if TYPE_CHECKING:
+    from bayplan.client.resources import Resource
+    from bayplan.runtime.binding import Binder, Board
+    from bayplan.runtime.eviction import Evictor
+    from bayplan.runtime.ingest.pods import Pods
+    from bayplan.runtime.loop import Counter, Loop
+
+_log: Final = get_logger(__name__)
+
+#: As kube-scheduler: a pod that has ended holds nothing, and its leaving the selection arrives as a deletion.
+POD_FIELDS: Final = "status.phase!=Succeeded,status.phase!=Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A kind that is watched, and who is told."""
+
+    resource: Resource[Any]
+    handler: Any
+    field_selector: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """All profiles of one process, ready to be fed and run."""
+
+    board: Board
+    counters: Mapping[str, Counter]
+    feeds: Sequence[Feed]
+    pods: Pods
+    loop: Loop
+    binder: Binder
+    evictor: Evictor
+
+    async def write_reports(self) -> None:
+        """Write events and conditions until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.board.reporter.conditions.run())
+            tasks.create_task(self.board.reporter.recorder.run())
+
+    async def finish(self, within_s: float) -> None:
+        """Begin nothing new and bring what is under way to its end, within this time."""
+        self.loop.stop()
+        broken_off = await self.binder.finish(within_s)
+        if broken_off:
+            # Whether they came about the next leader learns from its LIST.
+            _log.warning("Bindings took too long and were broken off", bindings=broken_off)
+        last_words = asyncio.gather(self.evictor.finish(), self.board.reporter.recorder.drain())
+        try:
+            await asyncio.wait_for(last_words, within_s)
+        except TimeoutError:
+            _log.warning("Some events were not written any more")
+
+    def audit(self) -> list[str]:
+        """What is wrong with columns and queue, by a recount."""
+        return [*audit(self.board.cluster), *self.board.queue.audit()]
