@@ -21,6 +21,7 @@ PACKAGES = {
     "io.k8s.api.batch.v1": "batch/v1",
     "io.k8s.api.policy.v1": "policy/v1",
     "io.k8s.api.scheduling.v1": "scheduling/v1",
+    "io.k8s.api.scheduling.v1alpha2": "scheduling/v1alpha2",
     "io.k8s.api.storage.v1": "storage/v1",
     "io.k8s.api.coordination.v1": "coordination/v1",
     "io.k8s.api.events.v1": "events/v1",
