@@ -42,9 +42,10 @@ class Asked:
             self.cluster.put(obj)
         self.plugin = plugin
         self.pod = self.cluster.info(probe)
-        self._afresh()
+        self.forget_everything()
 
-    def _afresh(self) -> None:
+    def forget_everything(self) -> None:
+        """Ask about all nodes the next time, as for another class of pods."""
         self.state = CycleState()
         self._node_set = self.cluster.journal.node_set
         self._kept: list[str] | None = None
@@ -55,7 +56,7 @@ class Asked:
         """What is said of all rows."""
         journal = self.cluster.journal
         if self._node_set != journal.node_set:
-            self._afresh()
+            self.forget_everything()
         stamp = self.plugin.stamp(self.pod, self.cluster.view, self.state)
         if self._kept is None or stamp != self._stamp:
             self._kept = self._about_all()
