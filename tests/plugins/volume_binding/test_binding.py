@@ -30,6 +30,10 @@ from bayplan.testing.virtual_time import run
 K = TypeVar("K", PersistentVolume, PersistentVolumeClaim)
 
 
+def a_volume(version: str) -> PersistentVolume:
+    return make_volume("v", version=version, nodes=required({HOST: ["n"]}))
+
+
 class World:
     """An API server that refuses or obeys, a handle, and a pod with a claim for an old and one for a new volume."""
 
@@ -44,7 +48,7 @@ class World:
         for obj in (
             make_node("n").build(),
             make_class("wait"),
-            make_volume("v", version="1", nodes=required({HOST: ["n"]})),
+            a_volume("1"),
             make_claim("old", version="2"),
             make_claim("new", version="3", size="9Gi"),
         ):
@@ -96,10 +100,7 @@ def _stored(obj: K) -> K:
 
 
 def old_is_bound(world: World) -> None:
-    volume = world.cluster.storage.volumes.get("v")
-    assert volume is not None
-    claim = make_claim("old", version="12")
-    world.cluster.put(promise(make_volume("v", version="11"), claim))
+    world.cluster.put(promise(a_volume("11"), make_claim("old")))
     world.cluster.put(make_claim("old", volume="v", version="13"))
 
 
