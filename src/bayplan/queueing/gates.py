@@ -35,5 +35,5 @@ def _keeps_out(plugin: PreEnqueuePlugin, queued: Queued) -> bool:
     try:
         return call(plugin, "PreEnqueue", plugin.pre_enqueue, queued.pod) is not None
     except PluginError as error:
-        _log.error("PreEnqueue plugin failed", error=error, pod=queued.pod.key, plugin=plugin.name)
+        _log.error("PreEnqueue plugin failed", error, pod=queued.pod.key, plugin=plugin.name)
         return True

@@ -1,7 +1,8 @@
 """Which plugins an event concerns, and what they say of a pod that they turned down.
 
-Built from the profiles' ``wakes_on``; asked by the queue. A plugin that declares nothing of its own hears of everything: a
-pod that is tried too often is better than one that is forgotten. (upstream: scheduler.go buildQueueingHintMap)
+Built from the profiles' ``wakes_on``; asked by the queue. A plugin that turns pods down and declares nothing of its own
+hears of everything: a pod that is tried too often is better than one that is forgotten. (upstream: scheduler.go
+buildQueueingHintMap)
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 from bayplan.cluster.podinfo import PodInfo
 from bayplan.errors import PluginError
 from bayplan.framework.events import Action, Hint, HintFn, Resource, WakeOn
-from bayplan.framework.plugin import Plugin
+from bayplan.framework.plugin import (
+    FilterPlugin,
+    PermitPlugin,
+    Plugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    ReservePlugin,
+)
 from bayplan.framework.runner import call
 from bayplan.telemetry.log import get_logger
 
@@ -24,6 +33,14 @@ if TYPE_CHECKING:
 
 _log: Final = get_logger(__name__)
 
+_MAY_TURN_DOWN: Final = (
+    PreEnqueuePlugin,
+    PreFilterPlugin,
+    FilterPlugin,
+    ReservePlugin,
+    PermitPlugin,
+    PreBindPlugin,
+)
 _EVERYTHING: Final = (WakeOn(Resource.ANY, Action.ALL),)
 
 
@@ -54,7 +71,7 @@ class Listener:
             try:
                 said = call(self._plugin, "EventHint", hint, pod, event.old, event.new)
             except PluginError as error:
-                _log.error("Event hint failed", error=error, pod=pod.key, event=event.label)
+                _log.error("Event hint failed", error, pod=pod.key, event=event.label)
                 return True
             if said is not Hint.SKIP:
                 return True
@@ -116,7 +133,7 @@ class Listeners:
 def declared(plugin: Plugin) -> tuple[WakeOn, ...]:
     """What a plugin wants to hear of."""
     if type(plugin).wakes_on is Plugin.wakes_on:
-        return _EVERYTHING
+        return _EVERYTHING if isinstance(plugin, _MAY_TURN_DOWN) else ()
     wakes = tuple(plugin.wakes_on())
     actions = [wake.actions for wake in wakes if wake.resource is Resource.NODE]
     if any(a & Action.ADD for a in actions) and not any(

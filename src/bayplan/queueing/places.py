@@ -108,7 +108,7 @@ class Places:
         try:
             key = call(self._sort, "QueueSort", self._sort.sort_key, queued.pod, queued.queued_at)
         except PluginError as error:
-            _log.error("Pod is tried after all others", error=error, pod=queued.pod.key)
+            _log.error("Pod is tried after all others", error, pod=queued.pod.key)
             return (1, 0)
         return (0, key)
 

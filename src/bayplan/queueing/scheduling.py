@@ -178,9 +178,17 @@ class SchedulingQueue:
     # --- waking --------------------------------------------------------------------------------------------------------
 
     def on_event(
-        self, event: ClusterEvent, now: float, *, up_to_priority: int | None = None
+        self,
+        event: ClusterEvent,
+        now: float,
+        *,
+        up_to_priority: int | None = None,
+        besides: str | None = None,
     ) -> None:
-        """Something happened in the cluster: wake those whom it may cure, of no higher priority where one is given."""
+        """Something happened in the cluster: wake those whom it may cure.
+
+        ``up_to_priority`` spares pods of higher priority, ``besides`` the pod of that uid.
+        """
         if event.is_wildcard:
             judged = {q: self._listeners.judge(q, event) for q in self._places.parked}
             woken = {q: strategy for q, strategy in judged.items() if strategy}
@@ -192,7 +200,7 @@ class SchedulingQueue:
         for queued, strategy in woken.items():
             if up_to_priority is not None and queued.pod.priority > up_to_priority:
                 continue
-            if queued.is_parked:
+            if queued.is_parked and queued.pod.uid != besides:
                 self._places.leave(queued)
                 self._return(queued, strategy, event.label, now)
         self._in_flight.note(event)
