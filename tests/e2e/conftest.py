@@ -1,0 +1,29 @@
+"""Fixtures of the end-to-end tests: a stage for each test, and its logs when it fails."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from bayplan.testing.control_plane import Binaries
+from tests.e2e.stage import Stage, open_stage
+from tests.e2e.subjects import Subject
+
+
+@pytest.fixture(scope="session")
+def subject() -> Subject:
+    """Which scheduler is tested."""
+    name = os.environ.get("BAYPLAN_E2E_SUBJECT", "bayplan")
+    assert name in {"bayplan", "kube-scheduler"}, f"BAYPLAN_E2E_SUBJECT is {name}"
+    return cast("Subject", name)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, binaries: Binaries, subject: Subject) -> Iterator[Stage]:
+    """A cluster of the test's own."""
+    with open_stage(tmp_path, binaries, subject) as stage:
+        yield stage

@@ -1,0 +1,196 @@
+"""What an end-to-end test plays on: a control plane, kubelets that keep up appearances, and schedulers.
+
+At the end the audit looks at what came of it, whatever the test itself looked at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bayplan.errors import TimedOut
+from bayplan.testing import NodeBuilder, PodBuilder, make_node, make_pod
+from bayplan.testing.control_plane import Binaries, ControlPlane, History, Obj
+from bayplan.testing.control_plane.files import write_atomically
+from bayplan.testing.control_plane.plane import SCHEDULER_CONFIG
+from bayplan.testing.control_plane.ports import Port
+from tests.e2e.audit import audit
+from tests.e2e.kubelets import Kubelets
+from tests.e2e.subjects import Running, Subject, command
+
+#: The profile that tests use unless they are about profiles.
+PROFILE = "bayplan"
+
+#: Short, so that a takeover takes seconds; the proportions are those of the defaults.
+LEASE = {
+    "leaderElect": True,
+    "leaseDuration": "3s",
+    "renewDeadline": "2s",
+    "retryPeriod": "500ms",
+    "resourceLock": "leases",
+    "resourceName": "bayplan-e2e",
+    "resourceNamespace": "kube-system",
+}
+
+
+class Stage:
+    """One cluster, seen through the watch on its pods."""
+
+    def __init__(self, plane: ControlPlane, pods: History, subject: Subject) -> None:
+        self.plane = plane
+        self.pods = pods
+        self.subject = subject
+        #: Pods that nobody is to place, by ``namespace/name``; the audit takes every other one for lost if it waits.
+        self.may_wait: set[str] = set()
+        self.schedulers: list[Running] = []
+
+    # Schedulers -----------------------------------------------------------------------------------------------------------
+
+    def start_scheduler(
+        self,
+        name: str = "scheduler",
+        *,
+        profiles: Sequence[Mapping[str, Any]] = ({"schedulerName": PROFILE},),
+        elect: bool = False,
+        login: Path | None = None,
+        subject: Subject | None = None,
+    ) -> Running:
+        """Start the scheduler under test; does not wait until it is ready."""
+        plane = self.plane
+        admin = plane.user(f"admin-{name}", ["system:masters"])
+        login = login or admin.kubeconfig
+        document = {
+            **SCHEDULER_CONFIG,
+            "clientConnection": {"kubeconfig": str(login), "qps": 5000, "burst": 5000},
+            "leaderElection": LEASE if elect else {"leaderElect": False},
+            "profiles": [dict(profile) for profile in profiles],
+        }
+        config = plane.folder / f"{name}.yaml"
+        write_atomically(config, yaml.safe_dump(document, sort_keys=False).encode())
+        with contextlib.closing(Port()) as free:
+            port = free.number
+        words = command(subject or self.subject, plane.binaries.folder, config, login, port)
+        running = Running(name, plane.start(name, words), port, admin.certificate, admin.key)
+        self.schedulers.append(running)
+        return running
+
+    # Objects --------------------------------------------------------------------------------------------------------------
+
+    def add(self, *things: NodeBuilder | PodBuilder | Obj) -> None:
+        for thing in things:
+            self.plane.admin.create(thing if isinstance(thing, dict) else thing.manifest)
+
+    def node_of(self, key: str) -> str:
+        """Where the pod is; empty while it waits."""
+        return node_of(self.pods.objects[key])
+
+    def wait_bound(self, *keys: str, timeout_s: float = 60.0) -> dict[str, str]:
+        """Wait until these pods are bound; which one is where."""
+        missing: list[str] = []
+
+        def bound(objects: dict[str, Obj]) -> bool:
+            missing[:] = [key for key in keys if key not in objects or not node_of(objects[key])]
+            return not missing
+
+        found = self._wait(bound, f"node for {', '.join(keys[:5])}", missing, timeout_s)
+        return {key: node_of(found[key]) for key in keys}
+
+    def wait_refused(self, key: str, timeout_s: float = 60.0) -> str:
+        """Wait until the pod's condition says that it cannot be scheduled; the message."""
+
+        def refused(objects: dict[str, Obj]) -> bool:
+            return key in objects and scheduled(objects[key]).get("status") == "False"
+
+        found = self.pods.wait(refused, f"condition that refuses {key}", timeout_s)
+        message: str = scheduled(found[key])["message"]
+        return message
+
+    def wait_gone(self, *keys: str, timeout_s: float = 60.0) -> None:
+        self.pods.wait(lambda objects: not objects.keys() & set(keys), f"end of {keys}", timeout_s)
+
+    def _wait(
+        self,
+        condition: Callable[[dict[str, Obj]], bool],
+        what: str,
+        missing: list[str],
+        timeout_s: float,
+    ) -> dict[str, Obj]:
+        try:
+            return self.pods.wait(condition, what, timeout_s)
+        except TimedOut as late:
+            late.add_note(f"still missing {len(missing)}: {missing[:10]}")
+            raise
+
+    def events(self, key: str, reason: str) -> list[Obj]:
+        """The Events of this reason about a pod."""
+        namespace, name = key.split("/")
+        found = self.plane.admin.items(f"/apis/events.k8s.io/v1/namespaces/{namespace}/events")
+        return [
+            event
+            for event in found
+            if event.get("reason") == reason and event["regarding"].get("name") == name
+        ]
+
+    def wait_event(self, key: str, reason: str) -> str:
+        """Wait for an Event about a pod; what it says."""
+        namespace, name = key.split("/")
+        path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+
+        def matching(objects: dict[str, Obj]) -> list[Obj]:
+            return [
+                event
+                for event in objects.values()
+                if event.get("reason") == reason and event["regarding"].get("name") == name
+            ]
+
+        with History(self.plane.admin, path) as history:
+            note: str = matching(history.wait(matching, f"{reason} about {key}"))[0]["note"]
+            return note
+
+
+@contextlib.contextmanager
+def open_stage(folder: Path, binaries: Binaries, subject: Subject) -> Iterator[Stage]:
+    """A fresh cluster without nodes; audited at the end, unless the test has failed already."""
+    with (
+        ControlPlane(folder, binaries) as plane,
+        History(plane.admin, "/api/v1/pods") as pods,
+        Kubelets(plane.admin, pods),
+    ):
+        stage = Stage(plane, pods, subject)
+        yield stage
+        audit(
+            plane.admin,
+            pods.events,
+            [scheduler for scheduler in stage.schedulers if scheduler.process.running],
+            stage.may_wait,
+        )
+
+
+def node(name: str, cpu: str = "4", memory: str = "8Gi", pods: str = "110") -> NodeBuilder:
+    return make_node(name).capacity(cpu=cpu, memory=memory, pods=pods)
+
+
+def pod(name: str, namespace: str = "default", scheduler: str = PROFILE) -> PodBuilder:
+    return make_pod(name, namespace).image("none").scheduler(scheduler)
+
+
+def namespace(name: str, **labels: str) -> Obj:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def node_of(obj: Obj) -> str:
+    found: str = obj["spec"].get("nodeName", "")
+    return found
+
+
+def scheduled(obj: Obj) -> Obj:
+    """The condition PodScheduled; empty while there is none."""
+    for condition in obj.get("status", {}).get("conditions", []):
+        if condition["type"] == "PodScheduled":
+            found: Obj = condition
+            return found
+    return {}
