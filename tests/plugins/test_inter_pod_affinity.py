@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.answers import Asked, said
 
 from bayplan.cluster.audit import check
+from bayplan.framework.events import Hint
 from bayplan.framework.status import SKIP, Code, Rejected
 from bayplan.model.decode import decode_as
 from bayplan.model.namespace import Namespace
@@ -607,3 +608,64 @@ def test_a_weight_out_of_range_is_refused(weight: int) -> None:
     (problem,) = InterPodAffinity.check_args(args)
     wrong = f"Invalid value: {weight}: not in valid range [0, 100]"
     assert problem == ("hardPodAffinityWeight", wrong)
+
+
+# --- what may cure a rejection -------------------------------------------------------------------------------------------
+
+
+def woken(pod: PodBuilder, number: int, old: Any, new: Any) -> bool:
+    asked = ask(pod.build())
+    hint = asked.plugin.wakes_on()[number].hint
+    told = (None if one is None else one.build() for one in (old, new))
+    return hint(asked.pod, *told) is Hint.QUEUE
+
+
+NEAR_WEB, AWAY_WEB = db("new", term("near", ZONE)), db("new", term("away", ZONE))
+
+
+@pytest.mark.parametrize(
+    ("pod", "old", "new", "wakes"),
+    [
+        pytest.param(NEAR_WEB, None, web("w").on("a1"), True, id="wanted and comes"),
+        pytest.param(NEAR_WEB, None, web("w"), False, id="wanted and nowhere"),
+        pytest.param(NEAR_WEB, None, db("w").on("a1"), False, id="not wanted and comes"),
+        pytest.param(NEAR_WEB, web("w").on("a1"), None, False, id="wanted and goes"),
+        pytest.param(NEAR_WEB, db("w").on("a1"), web("w").on("a1"), True, id="wanted from now on"),
+        pytest.param(AWAY_WEB, web("w").on("a1"), None, True, id="unwanted and goes"),
+        pytest.param(AWAY_WEB, web("w").on("a1"), db("w").on("a1"), True, id="no longer unwanted"),
+        pytest.param(AWAY_WEB, None, web("w").on("a1"), False, id="unwanted and comes"),
+        pytest.param(
+            web("new"),
+            db("d", term("away", ZONE)).on("a1"),
+            None,
+            True,
+            id="it did not want this one",
+        ),
+        pytest.param(
+            web("new"), db("d", term("near", ZONE)).on("a1"), None, False, id="it wanted this one"
+        ),
+        pytest.param(web("new"), web("new"), db("new"), True, id="own labels"),
+    ],
+)
+def test_pods_that_wake(pod: PodBuilder, old: Any, new: Any, wakes: bool) -> None:
+    assert woken(pod, 0, old, new) is wakes
+
+
+BARE, ZONED = make_node("a"), make_node("a").zone("z1")
+
+
+@pytest.mark.parametrize(
+    ("pod", "old", "new", "wakes"),
+    [
+        pytest.param(NEAR_WEB, None, ZONED, True, id="a node with the label"),
+        pytest.param(NEAR_WEB, None, BARE, False, id="a node without the label"),
+        pytest.param(AWAY_WEB, None, BARE, True, id="where there is no label nothing is wrong"),
+        pytest.param(NEAR_WEB, BARE, ZONED, True, id="the label comes"),
+        pytest.param(NEAR_WEB, ZONED, make_node("a").zone("z2"), True, id="the label changes"),
+        pytest.param(NEAR_WEB, ZONED, BARE, False, id="the label that is wanted goes"),
+        pytest.param(AWAY_WEB, ZONED, BARE, True, id="the label that is in the way goes"),
+        pytest.param(AWAY_WEB, BARE, ZONED, False, id="a label that is in the way comes"),
+    ],
+)
+def test_nodes_that_wake(pod: PodBuilder, old: Any, new: Any, wakes: bool) -> None:
+    assert woken(pod, 1, old, new) is wakes

@@ -238,6 +238,16 @@ def test_scores_are_normalised_to_the_best_node() -> None:
     assert NodeAffinity().normalize(raw, feasible, CycleState())[feasible].tolist() == [50, 100]
 
 
+@given(st.lists(st.tuples(st.integers(0, 300), st.booleans()), min_size=1, max_size=6))
+def test_normalize_like_a_node_at_a_time(weighed: list[tuple[int, bool]]) -> None:
+    raw = np.array([weight for weight, _ in weighed], np.int64)
+    feasible = np.array([fits for _, fits in weighed])
+    scores = NodeAffinity().normalize(raw, feasible, CycleState()).tolist()
+    most = max((weight for weight, fits in weighed if fits), default=0)
+    for (weight, fits), score in zip(weighed, scores, strict=True):
+        assert not fits or score == (100 * weight // most if most else 0)
+
+
 def test_one_preferred_term_that_does_not_parse_fails_the_pod() -> None:
     cluster = cluster_of({})
     pod = cluster.info(pod_with(preferred=[(1, labelled("zone", "a")), (1, BROKEN)]).build())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bayplan.cluster.cluster import Cluster
 from bayplan.framework.state import CycleState
@@ -43,6 +45,28 @@ def test_a_pod_that_names_no_node_fits_anywhere() -> None:
     cluster = cluster_of("a", "b")
     pod = cluster.info(make_pod("web").build())
     assert NodeName().filter(pod, cluster.view.nodes, CycleState()) is None
+
+
+NAMES = st.sampled_from("abcdef")
+
+
+@given(st.lists(st.tuples(NAMES, st.booleans()), max_size=12), NAMES)
+def test_like_a_node_at_a_time(events: list[tuple[str, bool]], wanted: str) -> None:
+    """Nodes come and go, so that rows change hands."""
+    cluster, plugin = Cluster(), NodeName()
+    pod = cluster.info(make_pod("web").on(wanted).build())
+    for name, comes in events:
+        if comes:
+            cluster.put(make_node(name).build())
+        else:
+            cluster.remove_node(name)
+        alive = cluster.view.nodes.alive
+        some = np.flatnonzero(alive)[::-2]
+        for nodes in (cluster.view.nodes, cluster.view.rows(some), cluster.view.trial(some)):
+            fits = plugin.filter(pod, nodes, CycleState())
+            assert fits is not None
+            for i in np.flatnonzero(nodes.alive).tolist():
+                assert bool(fits[i]) is (nodes.name(i) == wanted)
 
 
 def test_pods_that_name_different_nodes_are_not_alike() -> None:

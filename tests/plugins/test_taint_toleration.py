@@ -101,6 +101,17 @@ def test_normalize(raw: list[int], normalized: list[int]) -> None:
     assert scores.tolist() == normalized
 
 
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=1, max_size=6))
+def test_normalize_like_a_node_at_a_time(counted: list[tuple[int, bool]]) -> None:
+    """100 for the fewest disliked taints, 0 for the most among the feasible nodes."""
+    raw = np.array([count for count, _ in counted], np.int64)
+    feasible = np.array([fits for _, fits in counted])
+    scores = TaintToleration().normalize(raw, feasible, CycleState()).tolist()
+    most = max((count for count, fits in counted if fits), default=0)
+    for (count, fits), score in zip(counted, scores, strict=True):
+        assert not fits or score == (100 - 100 * count // most if most else 100)
+
+
 def test_nodes_with_the_same_taints_share_one_set_whenever_they_were_tainted() -> None:
     cluster = Cluster()
     for name, when in (("a", "2026-01-01T00:00:00Z"), ("b", "2026-01-02T00:00:00Z")):

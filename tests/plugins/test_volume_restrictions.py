@@ -244,6 +244,49 @@ def test_like_a_pod_at_a_time(
     ]
 
 
+EXCLUSIVE = {"solo", "lone"}
+CLAIMS = st.sets(st.sampled_from(["solo", "lone", "shared"]), max_size=2)
+HOLDERS = st.tuples(CLAIMS, st.sampled_from(["default", "default", "else"]), st.integers(0, 3))
+
+
+@given(
+    st.lists(HOLDERS, max_size=5),
+    st.sets(st.sampled_from(["solo", "lone", "shared"]), min_size=1),
+    st.data(),
+)
+def test_claims_for_one_pod_like_a_pod_at_a_time(
+    held: list[tuple[set[str], str, int]], wanted: set[str], data: st.DataObject
+) -> None:
+    """Nodes 0 to 2 exist, node 3 does not. What is in use anywhere is in use everywhere."""
+    cluster, state, plugin = Cluster(), CycleState(), VolumeRestrictions()
+    for namespace in ("default", "else"):
+        for name in EXCLUSIVE:
+            cluster.put(make_claim(name, modes=ONCE, namespace=namespace))
+        cluster.put(make_claim("shared", namespace=namespace))
+    for row in range(3):
+        cluster.put(make_node(f"n{row}").build())
+    for number, (claims, namespace, row) in enumerate(held):
+        there = pod_with(f"p{number}", *sorted(claims), node=f"n{row}", namespace=namespace)
+        cluster.put(there)
+    pod = cluster.info(pod_with("web", *sorted(wanted)))
+
+    # Of pods in another namespace upstream takes namesakes for its own when they leave (see the test above).
+    holders = [claims for claims, where, row in held if where == "default" and row < 3]
+    # A claim in use counts once, by however many pods; a pod that leaves takes its own ones off.
+    in_use = len(set[str]().union(*holders) & wanted & EXCLUSIVE)
+    if plugin.prefilter(pod, cluster.view, state) is SKIP:
+        assert in_use == 0
+        return
+    rows, node = cluster.view.rows(np.arange(3)), cluster.view.nodes.node(0)
+    assert reasons(cluster, pod, rows, state) == [IN_USE if in_use > 0 else ""] * 3
+    leaving: list[set[str]] = data.draw(st.permutations(holders))
+    for claims in leaving:
+        gone = cluster.info(pod_with("gone", *sorted(claims), node="n0"))
+        plugin.remove_pod(pod, gone, node, cluster.view, state)
+        in_use -= len(claims & wanted & EXCLUSIVE)
+        assert reasons(cluster, pod, rows, state) == [IN_USE if in_use > 0 else ""] * 3
+
+
 # --- hints ---------------------------------------------------------------------------------------------------------------
 
 
