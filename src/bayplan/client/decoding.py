@@ -45,7 +45,7 @@ class _RawEvent(msgspec.Struct, gc=False):
     object: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
-class _ListMeta(msgspec.Struct, rename="camel"):
+class _ListMeta(msgspec.Struct, rename="camel", frozen=True):
     resource_version: str = ""
     next_page: str = msgspec.field(default="", name="continue")
 
@@ -116,7 +116,7 @@ class Decoder(Generic[T]):
         )
         page = msgspec.defstruct(
             "List",
-            [("metadata", _ListMeta, _ListMeta()), ("items", list[kind])],  # type: ignore[valid-type]
+            [("items", list[kind]), ("metadata", _ListMeta, _ListMeta())],  # type: ignore[valid-type]
         )
         self._events: msgspec.json.Decoder[Any] = msgspec.json.Decoder(event)
         self._pages: msgspec.json.Decoder[Any] = msgspec.json.Decoder(page)
