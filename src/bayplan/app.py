@@ -175,7 +175,7 @@ def _close_circles(scheduler: Scheduler, services: Services, waker: Waker) -> No
     scheduler.binder.on_done = loop.wake
     waker.on_change.append(loop.wake)
     pods.on_status.append(board.reporter.conditions.seen)
-    pods.on_settled.append(board.reporter.conditions.forget)
+    pods.on_settled += [board.reporter.conditions.forget, scheduler.evictor.forget]
     for counter in scheduler.counters.values():
         if counter.evictions is not None:
             pods.on_leaving.append(counter.evictions.deleted)

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from bayplan.cycle import bind, reserve
 from bayplan.errors import BayplanError, PluginError
 from bayplan.framework.events import Action, ClusterEvent, Resource
@@ -250,4 +252,7 @@ def give_up_room(board: Board, placement: Placement) -> None:
 
 def _freed(placement: Placement) -> ClusterEvent:
     """As if the pod had run there and were gone."""
-    return ClusterEvent.of(Resource.ASSIGNED_POD, Action.DELETE, pod_of(placement.pod), None)
+    pod = pod_of(placement.pod)
+    spec = msgspec.structs.replace(pod.spec, node_name=placement.node)
+    there = msgspec.structs.replace(pod, spec=spec)
+    return ClusterEvent.of(Resource.ASSIGNED_POD, Action.DELETE, there, None)

@@ -43,6 +43,9 @@ _log: Final = get_logger(__name__)
 #: Who calls a victim off that waits in Permit or PreBind, as its message says.
 _PLUGIN: Final = "DefaultPreemption"
 
+#: Between two tries of evictions that fail.
+_LONGEST_WAIT_S: Final = 10.0
+
 
 class _NotLeadingError(BayplanError):
     """Somebody else leads by now and decides who has to go."""
@@ -80,6 +83,8 @@ class Evictor:
         #: Lets a preemptor be tried again at once; set by whoever owns the queue.
         self.activate: Callable[[Iterable[PodInfo]], None] = lambda _pods: None
         self._tasks: set[asyncio.Task[None]] = set()
+        #: How often in a row a preemptor's evictions have failed, by uid.
+        self._failures: dict[str, int] = {}
 
     def start(self, preemptor: PodInfo, nominated: Nominated, evictions: Evictions | None) -> None:
         """Begin to evict. The preemptor stays out of the queue from now on, until all victims are told to go."""
@@ -112,9 +117,10 @@ class Evictor:
             if preemption.evictions is not None:
                 preemption.evictions.end(preemption.preemptor.uid)
         done = withdrawn and evicted
-        if not done:
-            # It could be stuck: nothing more may happen that would wake it.
-            self.activate([preemption.preemptor])
+        if done:
+            self.forget(preemption.preemptor.uid)
+        else:
+            self._try_again(preemption.preemptor)
         result = "success" if done else "error"
         self._metrics.preemption_executed(result, self._clock.monotonic() - started)
         if debug := _log.v(2):
@@ -125,6 +131,22 @@ class Evictor:
                 victims=len(preemption.victims),
                 result=result,
             )
+
+    def forget(self, uid: str) -> None:
+        """A preemptor has what it wants, or is gone."""
+        self._failures.pop(uid, None)
+
+    def _try_again(self, preemptor: PodInfo) -> None:
+        """It could be stuck, as nothing more may happen that would wake it: at once the first time, then more slowly.
+
+        Upstream never slows down; what holds its retries back is the rate limit of its client.
+        """
+        failed = self._failures[preemptor.uid] = self._failures.get(preemptor.uid, 0) + 1
+        if failed == 1:
+            self.activate([preemptor])
+            return
+        wait_s = min(2.0 ** (failed - 2), _LONGEST_WAIT_S)
+        asyncio.get_running_loop().call_later(wait_s, self.activate, [preemptor])
 
     async def _withdraw_promises(self, outbid: Sequence[PodInfo]) -> bool:
         """Pods of lower priority have lost this node; they look for another one sooner when they hear of it now."""
