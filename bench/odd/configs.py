@@ -199,6 +199,6 @@ def _plugins(luck: Luck) -> Thing:
         made,
         "preFilter",
         0.05,
-        lambda: {"disabled": [{"name": luck.one(("NodeAffinity", "NodeDeclaredFeatures"))}]},
+        lambda: {"disabled": [{"name": luck.one(("NodeAffinity", "NodeUnschedulable"))}]},
     )
     return made

@@ -72,7 +72,7 @@ def node(
             lambda: {"names": luck.one(_LISTED), "sizeBytes": luck.one(_SIZES)},
             5 if luck.chance(images) else 0,
         )
-    luck.maybe(status, "declaredFeatures", 0.1, lambda: luck.some(_FEATURES, 3))
+    luck.maybe(status, "declaredFeatures", 0.1, lambda: sorted(luck.some(_FEATURES, 3)))
     spec: Thing = {}
     if luck.chance(tainted):
         spec["taints"] = luck.times(lambda: taint(luck), 3, 1)

@@ -17,6 +17,7 @@ from bayplan import (
     NodeInfo,
     Nodes,
     PodInfo,
+    PreScorePlugin,
     Reads,
     Rejected,
     ScorePlugin,
@@ -25,6 +26,7 @@ from bayplan import (
 from bayplan.cluster.audit import check
 from bayplan.cycle.attempt import attempt
 from bayplan.cycle.outcome import Failed, Placed, Unplaced
+from bayplan.errors import PluginError
 from bayplan.framework.plugin import Plugin
 from bayplan.testing import decide, make_cluster, make_desk, make_node, make_pod
 
@@ -49,6 +51,7 @@ def test_a_pod_that_fits_nowhere_says_why() -> None:
 def test_a_cluster_without_nodes_says_so() -> None:
     answer = decide(make_pod("web"), make_cluster())
     assert answer.message == "no nodes available to schedule pods"
+    assert answer.outcome.decision.post_filter == ""
 
 
 def test_equal_seeds_give_equal_choices_and_other_seeds_others() -> None:
@@ -75,6 +78,44 @@ def test_room_promised_to_a_pod_of_equal_priority_is_left_to_it() -> None:
     pod = make_pod("second").requests(cpu="2").priority(5)
     assert decide(pod, cluster).why_not("only") == "Insufficient cpu"
     assert decide(pod.priority(6), cluster).node == "only"
+
+
+def test_scores_are_weighed_among_the_nodes_that_are_not_promised_to_others() -> None:
+    soft = "PreferNoSchedule"
+    cluster = make_cluster(
+        make_node("promised").taint("a", effect=soft).taint("b", effect=soft),
+        make_node("worse").taint("a", effect=soft),
+        make_node("better"),
+        make_pod("first").requests(cpu="3").nominated("promised"),
+    )
+    answer = decide(make_pod("second").requests(cpu="2"), cluster)
+    assert answer.why_not("promised") == "Insufficient cpu"
+    assert answer.score("better", "TaintToleration") == 100
+    assert answer.score("worse", "TaintToleration") == 0
+    alone = decide(make_pod("small").requests(cpu="1"), cluster)
+    assert alone.score("worse", "TaintToleration") == 50
+
+
+def test_why_no_node_fits_is_told_though_prescore_would_fail() -> None:
+    class Broken(FilterPlugin, PreScorePlugin, ScorePlugin):
+        reads = Reads.NOTHING
+
+        def filter_node(self, pod: PodInfo, node: NodeInfo) -> Rejected | None:
+            return Rejected("not here") if pod.labels else None
+
+        def prescore(
+            self, pod: PodInfo, nodes: Nodes, feasible: Mask, state: CycleState
+        ) -> Rejected:
+            return Rejected("broken")
+
+        def score(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> int:
+            return 0
+
+    cluster = make_cluster(make_node("a"))
+    answer = decide(make_pod("web").label("picky", "yes"), cluster, Broken)
+    assert answer.message.startswith("0/1 nodes are available: 1 not here.")
+    with pytest.raises(PluginError, match="broken"):
+        decide(make_pod("web"), cluster, Broken)
 
 
 # --- bad plugins -------------------------------------------------------------------------------------------------------

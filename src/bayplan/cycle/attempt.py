@@ -22,6 +22,8 @@ from bayplan.cycle.record import Decision, Ring
 from bayplan.errors import PluginError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bayplan.cluster.cluster import Cluster
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cycle.evaluation import Evaluation
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from bayplan.framework.dice import Dice
     from bayplan.framework.preemption import DryRun
     from bayplan.framework.profile import Profile
+    from bayplan.framework.status import Mask, Rejected
 
 
 class EngineHandle(Protocol):
@@ -107,7 +110,9 @@ def _choose(decision: Decision, desk: Desk) -> None:
     if nominated >= 0:
         decision.chosen, decision.fits, decision.ties = nominated, True, 1
         return
-    ranked = evaluation.ranking(decision.pod).ranked
+    if evaluation.rank is None and not _any_left(evaluation.feasible.open, decision.overrides):
+        return  # PreScore is for nodes that fit: an error of it must not hide why none does
+    ranked = decision.ranking().ranked
     if decision.overrides:
         ranked = ranked.copy()
         ranked[list(decision.overrides)] = CLOSED
@@ -121,6 +126,10 @@ def _choose(decision: Decision, desk: Desk) -> None:
     tied = ranked == decision.best
     decision.ties = int(np.count_nonzero(tied))
     decision.chosen = first if decision.ties == 1 else _draw(tied, decision.ties, desk.dice)
+
+
+def _any_left(passed: Mask, closed: Mapping[int, Rejected]) -> bool:
+    return int(np.count_nonzero(passed)) > sum(bool(passed[row]) for row in closed)
 
 
 def _draw(tied: NDArray[np.bool_], ties: int, dice: Dice) -> int:

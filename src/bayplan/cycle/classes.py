@@ -11,15 +11,24 @@ from typing import TYPE_CHECKING, Any, Final
 from bayplan.cycle.evaluation import Evaluation
 from bayplan.cycle.plan import Plan
 from bayplan.errors import PluginError
+from bayplan.framework.runner import call
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import ClusterView
+    from bayplan.framework.plugin import Plugin
     from bayplan.framework.profile import Profile
 
 #: Cells (nodes times classes) kept: some 50 bytes each.
 CELLS: Final = 8_000_000
 AT_LEAST: Final = 16
+
+
+def _sign(plugin: Plugin, pod: PodInfo) -> Any:
+    """What the plugin adds to what makes pods alike; it has to be hashable."""
+    signature = plugin.sign(pod)
+    hash(signature)
+    return signature
 
 
 class Classes:
@@ -36,7 +45,7 @@ class Classes:
         """What the profile says of every node for this pod, up to date."""
         key = pod.alike
         if self.plan.signers:
-            key = (key, *(plugin.sign(pod) for plugin in self.plan.signers))
+            key = (key, *(call(plugin, "Sign", _sign, plugin, pod) for plugin in self.plan.signers))
         found = self._evaluations.get(key)
         try:
             if found is not None and not self.plan.never_kept and found.catch_up(pod):

@@ -21,6 +21,8 @@ from bayplan.framework.runner import call
 from bayplan.framework.state import CycleState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import ClusterView
     from bayplan.cycle.plan import Plan, WatchStep
@@ -84,6 +86,16 @@ class Evaluation:
             assert self.feasible is not None
             self.rank = Rank(pod, self._ground(), self.feasible.open)
         return self.rank
+
+    def ranking_without(self, pod: PodInfo, rows: Iterable[int]) -> Rank:
+        """Scores for a pod that may not have some of the nodes; those of its class where that makes no difference."""
+        rank = self.ranking(pod)
+        left = rank.open.copy()
+        left[list(rows)] = False
+        if not rank.depends_on_feasible() or (left == rank.open).all():
+            return rank
+        ground = Ground(self.plan, self.view.nodes, self.names, self.state.fork(), UndoLog())
+        return Rank(pod, ground, left)
 
     def catch_up(self, pod: PodInfo) -> bool:
         """Bring everything up to date for the next pod; False where only a fresh evaluation will do."""

@@ -45,6 +45,9 @@ class TurnedDown:
 
 def make_room(decision: Decision, desk: Desk) -> tuple[Nominated | None, str]:
     """A nomination by the first plugin that can, or what all of them had to say."""
+    if not desk.view.node_count:
+        # Kubernetes asks nobody then, and gives up a node promised earlier.
+        return None, ""
     pod, state = decision.pod, decision.evaluation.state
     failures = TurnedDown(decision.picture())
     desk.handle.engine = desk.engine(decision.evaluation)
@@ -53,7 +56,7 @@ def make_room(decision: Decision, desk: Desk) -> tuple[Nominated | None, str]:
         answer = call(plugin, "PostFilter", plugin.postfilter, pod, desk.view, state, failures)
         if isinstance(answer, Nominated):
             return answer, ""
-        decision.promise_ends = isinstance(answer, NoRoom) or not desk.view.node_count
+        decision.promise_ends = isinstance(answer, NoRoom)
         if answer.code in {Code.ERROR, Code.UNRESOLVABLE}:
             # An error too is only appended to the pod's message, as Kubernetes does.
             return None, answer.message

@@ -40,10 +40,17 @@ class PreFilterResult:
 
 def ask(plugin: Any, pod: PodInfo, view: ClusterView, state: CycleState) -> Answer:
     """One plugin's answer."""
-    answer: Answer = call(plugin, "PreFilter", plugin.prefilter, pod, view, state)
-    if isinstance(answer, Rejected) and answer.code is Code.ERROR:
-        raise PluginError(plugin.name, "PreFilter", answer.message)
-    return answer
+    answer: Any = call(plugin, "PreFilter", plugin.prefilter, pod, view, state)
+    if answer is None or isinstance(answer, Skip):
+        return answer
+    if isinstance(answer, Rejected):
+        if answer.code is Code.ERROR:
+            raise PluginError(plugin.name, "PreFilter", answer.message)
+        return answer
+    if isinstance(answer, OnlyNodes) and isinstance(answer.names, frozenset | set):
+        return OnlyNodes(frozenset(answer.names))
+    wanted = "wants None, SKIP, Rejected or OnlyNodes(a frozenset of names)"
+    raise PluginError(plugin.name, "PreFilter", f"{wanted}, got {answer!r}")
 
 
 def run_prefilters(

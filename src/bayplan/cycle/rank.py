@@ -71,6 +71,14 @@ class Rank:
         """The plugins that have a say."""
         return [part for part in self.scores if part.plugin.name not in self.skipped]
 
+    def depends_on_feasible(self) -> bool:
+        """Whether a node's score may be another one when fewer nodes are feasible."""
+        return any(
+            (part.normalizes and not isinstance(part.raw, int))
+            or part.plugin.name in self.plan.sized_by_feasible
+            for part in self.shown()
+        )
+
     def _prescore(self, plugin: Any, pod: PodInfo) -> None:
         answer = call(plugin, "PreScore", plugin.prescore, pod, self.nodes, self.open, self.state)
         if isinstance(answer, Rejected):

@@ -22,6 +22,7 @@ from bayplan.framework.status import Rejected
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cycle.evaluation import Evaluation
+    from bayplan.cycle.rank import Rank
     from bayplan.cycle.scoring import Score, Values
     from bayplan.framework.preemption import Nominated
 
@@ -69,6 +70,7 @@ class Decision:
         "position",
         "post_filter",
         "promise_ends",
+        "rank",
         "rejection",
         "ties",
     )
@@ -86,6 +88,8 @@ class Decision:
         #: The chosen row, -1 where none fits.
         self.chosen = -1
         self.best = CLOSED
+        #: Scores for this pod alone: without the nodes promised to others, which its class may have.
+        self.rank: Rank | None = None
         #: How many nodes shared the best total.
         self.ties = 0
         self.nominated: Nominated | None = None
@@ -100,6 +104,14 @@ class Decision:
     def node(self) -> str:
         """The chosen node's name, or an empty string."""
         return self.evaluation.names[self.chosen] if self.chosen >= 0 else ""
+
+    def ranking(self) -> Rank:
+        """The scores of all nodes; computed when first asked for."""
+        if not self.overrides:
+            return self.evaluation.ranking(self.pod)
+        if self.rank is None:
+            self.rank = self.evaluation.ranking_without(self.pod, self.overrides)
+        return self.rank
 
     def picture(self) -> Picture:
         """Everything that was said, as it was."""
@@ -125,7 +137,10 @@ class Picture:
         alive = self._verdicts[ALIVE][1]
         assert alive is not None
         self._alive = alive == 0
-        if rank is not None and decision.fits:
+        own = decision.rank
+        if own is not None and own is not rank:
+            self._scores = [(part, part.raw, part.weighted) for part in own.shown()]
+        elif rank is not None and decision.fits:
             hidden = past.hidden(rank.skipped)
             self._scores = [
                 (part, *past.columns(part))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.errors import BayplanError, PluginError
-from bayplan.framework.runner import call, check_range, raw_scores, whole
+from bayplan.framework.runner import call, check_range, normalized_scores, raw_scores, whole
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PersonalPod, PodInfo
@@ -59,8 +59,10 @@ class Score:
     def _normalize(
         self, raw: NDArray[np.int64], feasible: Mask, state: CycleState
     ) -> NDArray[np.int64]:
-        scaled = call(self.plugin, "Score", self.plugin.normalize, raw, feasible, state)
-        return raw if scaled is None else scaled
+        given = raw.view()
+        given.flags.writeable = False  # they are kept; a plugin answers with an array of its own
+        scaled = call(self.plugin, "Score", self.plugin.normalize, given, feasible, state)
+        return normalized_scores(self.plugin, scaled, raw)
 
 
 class NodeScore(Score):

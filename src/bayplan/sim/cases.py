@@ -125,6 +125,8 @@ def verdict_of(
 ) -> dict[str, Any]:
     """The verdict on a case, in the format of the conformance files."""
     judged = judge(case, registry, feed=feed)
+    if judged.decision.fits:
+        judged.decision.ranking()  # a node promised to the pod is taken without scores
     picture = judged.picture
     verdict: dict[str, Any] = {"id": case.get("id")}
     if picture.rejection is not None:

@@ -169,10 +169,8 @@ def explain(situation: Situation, *, node: str = "") -> Explanation:
     """
     pod, desk = situation.info(), situation.desk
     decision = evaluate(pod, desk)
-    if decision.fits and decision.evaluation.rank is None:
-        decision.evaluation.ranking(
-            pod
-        )  # a promised node is taken without scores, and people want to see them
+    if decision.fits:
+        decision.ranking()  # a promised node is taken without scores, and people want to see them
     picture = decision.picture()
     explanation = _told(situation, decision, picture)
     if not explanation.chosen:

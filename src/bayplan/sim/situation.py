@@ -106,7 +106,7 @@ def nodes_by_rank(decision: Decision) -> list[str]:
     if not rows:
         return []
     names = decision.evaluation.names
-    total = decision.evaluation.ranking(decision.pod).total
+    total = decision.ranking().total
     return [names[row] for row in sorted(rows, key=lambda row: (-int(total[row]), names[row]))]
 
 
