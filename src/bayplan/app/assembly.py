@@ -1,6 +1,6 @@
-"""The live scheduler, put together: every object in the order in which things flow, on one screen.
+"""The live scheduler, put together: every object in the order in which things flow.
 
-Called by ``bayplan run`` and by tests, which hand in another API and another clock. Nobody else builds services.
+Called by ``process``, and by tests, which hand in another API and another clock. Nobody else builds services.
 """
 
 from __future__ import annotations

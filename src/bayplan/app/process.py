@@ -1,0 +1,305 @@
+"""One process of ``bayplan run``, from its start to its exit status.
+
+::
+
+    configuration ─▶ API server reached ─▶ everything listed ─▶ lease held ─▶ deciding
+                                                                   │ lost: writes nothing more, exit 1
+                                                                   │ SIGTERM: ends what it began, lets the lease go, exit 0
+
+A restart knows nothing of what was before: the lists tell it which pods are bound, and those that are not are decided anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import random
+import secrets
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from bayplan.app.assembly import Surroundings, assemble
+from bayplan.app.options import Options, configure, election_settings, rate_limit
+from bayplan.client.api import Api, ApiSettings
+from bayplan.client.config import load
+from bayplan.client.informer import Informer
+from bayplan.client.lanes import Lane
+from bayplan.client.leases import Elector
+from bayplan.client.request import Request
+from bayplan.client.retry import IDEMPOTENT
+from bayplan.clock import Clock, SystemClock
+from bayplan.errors import ApiError, CredentialsError, Unreachable
+from bayplan.runtime.compare import compare
+from bayplan.runtime.leadership import check_default_scheduler, lease_reference
+from bayplan.telemetry import events
+from bayplan.telemetry.log import get_logger
+from bayplan.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from bayplan.client.access import ClusterAccess
+    from bayplan.framework.config import Configuration
+    from bayplan.runtime.scheduler import Scheduler
+
+_log: Final = get_logger(__name__)
+
+#: What is under way at SIGTERM has so long to come to its end; Kubernetes kills after 30 s.
+GRACE_S: Final = 15.0
+#: How often it is looked whether everything is listed, and said what is not.
+_LOOK_S: Final = 0.05
+_SAY_S: Final = 10.0
+#: The event loop's own delay is measured this often.
+_STALL_LOOK_S: Final = 0.25
+_STALL_S: Final = 0.05
+
+
+async def serve_scheduler(options: Options, clock: Clock | None = None) -> int:
+    """Schedule until told to stop; the exit status.
+
+    Raises:
+        BayplanError: it cannot start: the configuration is wrong, or there is no cluster.
+    """
+    clock = clock or SystemClock()
+    config, registry = configure(options)
+    access = load(_kubeconfig(options, config), options.context, master=options.master)
+    rng = random.Random(secrets.randbits(64))
+    metrics = Metrics()
+    qps, burst = rate_limit(config.client_connection, options)
+    settings = ApiSettings(qps=qps, burst=burst)
+    api = Api.open(access, clock, rng, settings=settings, observer=metrics)
+    try:
+        await _reach(api, access)
+        if not options.dry_run and not options.take_over:
+            await check_default_scheduler(api, config, clock)
+        elector = _elector(api, config, options, clock, rng)
+        around = Surroundings(
+            api=api,
+            clock=clock,
+            metrics=metrics,
+            hostname=socket.gethostname(),
+            seed=rng.getrandbits(63),
+            may_write=elector.may_write if elector is not None else lambda: True,
+            dry_run=options.dry_run,
+        )
+        scheduler = assemble(config, registry, around)
+        informers = [
+            Informer(
+                api,
+                feed.resource,
+                feed.handler,
+                field_selector=feed.field_selector,
+                clock=clock,
+                rng=rng,
+                observer=metrics,
+            )
+            for feed in scheduler.feeds
+        ]
+        return await Process(config, around, scheduler, informers, elector).run()
+    finally:
+        await api.close()
+
+
+def _kubeconfig(options: Options, config: Configuration) -> str:
+    in_file = config.client_connection.kubeconfig
+    if options.kubeconfig and in_file and options.kubeconfig != in_file:
+        _log.info("--kubeconfig goes before the file's", used=options.kubeconfig, file=in_file)
+    return options.kubeconfig or in_file
+
+
+async def _reach(api: Api, access: ClusterAccess) -> None:
+    """Ask the API server anything: without it there is nothing to schedule."""
+    try:
+        await api.send(Request("GET", "/version", retry=IDEMPOTENT), Lane.READ)
+    except ApiError as error:
+        if error.status == 401:
+            raise
+        # It answers, if not to everybody: what is missing the informers will name.
+    except (Unreachable, CredentialsError) as error:
+        raise Unreachable(
+            f"cannot reach the API server at {access.server} ({access.source}): {error}\n"
+            "bayplan run needs a cluster; bayplan demo shows bayplan without one"
+        ) from error
+
+
+def _elector(
+    api: Api, config: Configuration, options: Options, clock: Clock, rng: random.Random
+) -> Elector | None:
+    if options.dry_run or not config.leader_election.leader_elect:
+        return None
+    identity = f"{socket.gethostname()}_{secrets.token_hex(16)}"
+    settings = election_settings(config.leader_election)
+    return Elector(api, settings, identity, clock, rng)
+
+
+@dataclass
+class Process:
+    """A scheduler, its informers and its lease."""
+
+    config: Configuration
+    around: Surroundings
+    scheduler: Scheduler
+    informers: Sequence[Informer[Any]]
+    elector: Elector | None
+
+    def __post_init__(self) -> None:
+        self._stop = asyncio.Event()
+        self._started = asyncio.Event()
+        self._lost = asyncio.Event()
+        self._comparison: asyncio.Task[None] | None = None
+        #: Whether everything that was there at the start is known: then decisions can be made.
+        self.synced = False
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was told to end."""
+        return self._stop.is_set()
+
+    async def run(self) -> int:
+        """Until it is told to stop, or the lease is lost; the exit status."""
+        handlers = {
+            signal.SIGTERM: self.stop,
+            signal.SIGINT: self.stop,
+            signal.SIGUSR2: self.compare_soon,
+        }
+        with _signals(handlers):
+            async with asyncio.TaskGroup() as tasks:
+                helpers = [
+                    tasks.create_task(self.scheduler.write_reports()),
+                    tasks.create_task(self._notice_stalls()),
+                ]
+                late = self.config.delay_cache_until_active and self.elector is not None
+                if not late:
+                    helpers += self._watch(tasks)
+                    await self._wait_listed()
+                leading = tasks.create_task(self._lead())
+                await _first(self._started, self._stop)
+                if late and not self.stopping:
+                    helpers += self._watch(tasks)
+                    await self._wait_listed()
+                deciding = tasks.create_task(self._decide())
+                await _first(self._lost, self._stop)
+                status = await self._end(leading)
+                for task in (*helpers, deciding, leading):
+                    task.cancel()
+        return status
+
+    def stop(self) -> None:
+        """End in good order."""
+        if not self.stopping:
+            _log.info("Requested to terminate, exiting")
+        self._stop.set()
+
+    # --- the beginning -------------------------------------------------------------------------------------------------
+
+    def _watch(self, tasks: asyncio.TaskGroup) -> list[asyncio.Task[None]]:
+        return [tasks.create_task(informer.run()) for informer in self.informers]
+
+    async def _wait_listed(self) -> None:
+        """Until every kind is listed: a pod that is not known yet would be no obstacle to another."""
+        clock = self.around.clock
+        say_at = clock.monotonic() + _SAY_S
+        while not self.stopping:
+            missing = [informer for informer in self.informers if not informer.synced]
+            if not missing:
+                break
+            if clock.monotonic() >= say_at:
+                say_at += _SAY_S
+                for informer in missing:
+                    _log.warning("Not listed yet", resource=informer.name, err=informer.last_error)
+            await asyncio.sleep(_LOOK_S)
+        # What was listed stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 100)
+        self.synced = not self.stopping
+
+    async def _lead(self) -> None:
+        if self.elector is None:
+            self._started.set()
+            return
+        await self.elector.run(self._now_leading, self._no_longer_leading)
+
+    def _now_leading(self) -> None:
+        self._started.set()
+        self._tell_lease(events.leading)
+
+    def _no_longer_leading(self) -> None:
+        # First of all: no further attempt. Bindings ask ``may_write``, which is false by now.
+        self.scheduler.loop.stop()
+        self._lost.set()
+
+    def _tell_lease(self, text: Callable[[str], events.EventText]) -> None:
+        assert self.elector is not None
+        election = self.config.leader_election
+        said = text(self.elector.identity)
+        note = lease_reference(election.resource_namespace, election.resource_name, said)
+        self.scheduler.board.reporter.recorder.record_note(
+            self.config.profiles[0].scheduler_name, note
+        )
+
+    # --- the work ------------------------------------------------------------------------------------------------------
+
+    async def _decide(self) -> None:
+        if self.stopping or self._lost.is_set():
+            return
+        names = ", ".join(profile.scheduler_name for profile in self.config.profiles)
+        _log.info("Scheduling begins", profiles=names, dryRun=self.around.dry_run)
+        await self.scheduler.loop.run()
+
+    async def _notice_stalls(self) -> None:
+        """Measure how long the event loop does not come to its other work."""
+        clock = self.around.clock
+        while True:
+            before = clock.monotonic()
+            await asyncio.sleep(_STALL_LOOK_S)
+            late = clock.monotonic() - before - _STALL_LOOK_S
+            if late >= _STALL_S:
+                self.around.metrics.loop_stall(late)
+
+    def compare_soon(self) -> None:
+        """SIGUSR2: compare with the API server, and say what the queue holds."""
+        if self._comparison is None or self._comparison.done():
+            comparison = compare(self.around.api, self.scheduler)
+            self._comparison = asyncio.get_running_loop().create_task(comparison)
+
+    # --- the end -------------------------------------------------------------------------------------------------------
+
+    async def _end(self, leading: asyncio.Task[None]) -> int:
+        if self._lost.is_set() and not self.stopping:
+            _log.error("Leaderelection lost")
+            return 1
+        if self.elector is not None and self.elector.is_leader:
+            self._tell_lease(events.stopped_leading)
+        # The lease is renewed until the last binding is through; only then may another one begin.
+        await self.scheduler.finish(GRACE_S)
+        leading.cancel()
+        if self.elector is not None:
+            await self.elector.release()
+        return 0
+
+
+@contextmanager
+def _signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> Iterator[None]:
+    """Signal handlers for as long as a block runs."""
+    loop = asyncio.get_running_loop()
+    for number, handler in handlers.items():
+        loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        for number in handlers:
+            loop.remove_signal_handler(number)
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Until one of the events has come."""
+    loop = asyncio.get_running_loop()
+    waits = [loop.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
