@@ -11,6 +11,7 @@ _COMMANDS = {
     "check-config": ("check_config", "check_config"),
     "evaluate": ("evaluate", "evaluate"),
     "explain": ("explain", "explain"),
+    "run": ("run", "run"),
 }
 
 
