@@ -24,14 +24,14 @@ _FLAGS: Final[dict[str, dict[str, Any]]] = {
 
 _TABLE: Final = {
     ("", "v1"): """
-        pods Pod ns status gen @po +all /binding /eviction /ephemeralcontainers /resize /log
+        pods Pod ns status gen @po +all /binding /eviction /ephemeralcontainers /resize
         nodes Node status given-status @no
         namespaces Namespace status @ns /finalize
         services Service ns status upsert @svc +all
         endpoints Endpoints ns upsert @ep
         configmaps ConfigMap ns @cm
         secrets Secret ns
-        serviceaccounts ServiceAccount ns @sa /token
+        serviceaccounts ServiceAccount ns @sa
         events Event ns upsert given-status @ev
         persistentvolumes PersistentVolume status @pv
         persistentvolumeclaims PersistentVolumeClaim ns status @pvc

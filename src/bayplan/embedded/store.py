@@ -30,6 +30,7 @@ from bayplan.embedded.objects import (
     text_at,
     timestamp,
 )
+from bayplan.embedded.patching import ownership
 from bayplan.embedded.quotas import Quotas
 from bayplan.embedded.rendering import from_storage, to_storage
 from bayplan.embedded.selecting import Selection, selection
@@ -54,6 +55,8 @@ Watcher = Callable[[ChangeType, Object], None]
 class WriteOptions:
     """How a write is meant."""
 
+    #: The field manager; empty where nobody keeps account of whose fields are whose.
+    manager: str = ""
     #: Decide everything and write nothing.
     dry_run: bool = False
     #: ``status`` and its like; empty for the object itself.
@@ -190,6 +193,7 @@ class Store:
         if key_of(namespace, name) in self.shelves[known.shelf].entries:
             raise refusals.already_exists(known.plural, known.group, name)
         self.quotas.admit(known, obj, namespace)
+        self._track(known, None, obj, options)
         if not options.dry_run:
             self.shelves.put(known.shelf, obj)
         return from_storage(known, obj)
@@ -318,11 +322,23 @@ class Store:
         writing.count_generation(kind, obj, old)
         if options.dry_run or obj == old:
             return from_storage(kind, obj)
+        self._track(kind, old, obj, options)
         if deleting.is_over(kind, obj):
             self.shelves.remove(kind.shelf, obj)
         else:
             self.shelves.put(kind.shelf, obj)
         return from_storage(kind, obj)
+
+    def _track(self, kind: Kind, old: Object | None, obj: Object, options: WriteOptions) -> None:
+        if options.manager:
+            ownership.track(
+                kind,
+                old,
+                obj,
+                manager=options.manager,
+                subresource=options.subresource,
+                time=timestamp(self.clock.now()),
+            )
 
     def _check_namespace(self, kind: Kind, obj: Object, namespace: str) -> None:
         if not kind.namespaced:
