@@ -5,9 +5,8 @@ Used by the cycle for every extension point.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,9 @@ from bayplan.framework.status import Mask, Rejected, Verdicts
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+#: No score reaches this, be it before or after scaling.
+_TOO_LARGE: Final = 2.0**63
 
 #: Verdict numbers per node: 0 passes, k is the k-th outcome of the plugin.
 Index = NDArray[np.int16]
@@ -60,14 +62,22 @@ def index_of(plugin: Any, answer: Any, n: int, outcomes: list[Rejected]) -> Inde
 def _index_of_verdicts(
     plugin: Any, answer: Verdicts, n: int, outcomes: list[Rejected]
 ) -> Index | int:
-    if answer.index.shape != (n,):
-        raise _bad(plugin, "Filter", f"wants verdicts on {n} nodes, got {_what(answer.index)}")
+    index: Any = answer.index
+    if not isinstance(index, np.ndarray) or index.dtype.kind not in "iu" or index.shape != (n,):
+        raise _bad(plugin, "Filter", f"wants verdicts on {n} nodes, got {_what(index)}")
+    # As unsigned numbers negative ones are large.
+    highest = int(index.view(f"u{index.itemsize}").max()) if n else 0
+    if highest > len(answer.outcomes):
+        said = (
+            f"verdicts are numbered 0 to {len(answer.outcomes)}, got {index.min()} to {index.max()}"
+        )
+        raise _bad(plugin, "Filter", said)
     if not answer.outcomes:
         return 0
     numbers = [0, *(_number(outcome, outcomes) for outcome in answer.outcomes)]
     if numbers == list(range(len(numbers))):
-        return answer.index.astype(np.int16)
-    return np.asarray(numbers, np.int16)[answer.index]
+        return index.astype(np.int16)
+    return np.asarray(numbers, np.int16)[index]
 
 
 def _what(answer: Any) -> str:
@@ -84,28 +94,43 @@ def _number(outcome: Rejected, outcomes: list[Rejected]) -> int:
 
 def raw_scores(plugin: Plugin, answer: Any, n: int) -> NDArray[np.int64] | int:
     """A column score's answer as whole numbers; one number where all nodes get the same."""
-    if isinstance(answer, (int, np.integer)) and not isinstance(answer, bool):
-        return int(answer)
-    if isinstance(answer, (float, np.floating)):
-        return whole(plugin, float(answer))
+    if isinstance(answer, (int, float, np.integer, np.floating)) and not isinstance(answer, bool):
+        return whole(plugin, answer)
     if not isinstance(answer, np.ndarray) or answer.shape != (n,):
         raise _bad(plugin, "Score", f"wants {n} scores, got {_what(answer)}")
     if answer.dtype == np.int64:
         return answer
     if answer.dtype.kind == "f":
-        if not np.isfinite(answer).all():
-            raise _bad(plugin, "Score", "a score is not a finite number")
+        if not (np.abs(answer) < _TOO_LARGE).all():  # NaN is not smaller either
+            bad = answer[~(np.abs(answer) < _TOO_LARGE)][0]
+            raise _bad(plugin, "Score", f"a score is {bad}, not a finite number of at most 64 bits")
         return np.trunc(answer).astype(np.int64)
     if answer.dtype.kind in "iu":
+        if n and int(answer.max()) >= _TOO_LARGE:
+            raise _bad(
+                plugin, "Score", f"a score is {answer.max()}, not a number of at most 64 bits"
+            )
         return answer.astype(np.int64)
     raise _bad(plugin, "Score", f"scores are {answer.dtype}, not numbers")
 
 
 def whole(plugin: Plugin, score: Any) -> int:
     """One node's score as a whole number, fractions cut off."""
-    if not isinstance(score, (int, float, np.number)) or not math.isfinite(score):
-        raise _bad(plugin, "Score", f"{score!r} is not a finite number")
+    if not isinstance(score, (int, float, np.integer, np.floating)) or not (
+        -_TOO_LARGE < score < _TOO_LARGE
+    ):
+        raise _bad(plugin, "Score", f"{score!r} is not a finite number of at most 64 bits")
     return int(score)
+
+
+def normalized_scores(plugin: Plugin, answer: Any, raw: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What ``normalize`` made of raw scores, one for each; None leaves them as they are."""
+    if answer is None:
+        return raw
+    if isinstance(answer, np.ndarray) and answer.dtype == np.int64 and answer.shape == raw.shape:
+        return answer
+    scores = raw_scores(plugin, answer, len(raw))
+    return np.full(len(raw), scores, np.int64) if isinstance(scores, int) else scores
 
 
 def check_range(

@@ -61,6 +61,9 @@ class Rejected:
     __slots__ = ("code", "plugin", "reasons")
 
     def __init__(self, *reasons: str, code: Code = Code.UNSCHEDULABLE, plugin: str = "") -> None:
+        for reason in reasons:
+            if not isinstance(reason, str):
+                raise TypeError(f"Rejected wants its reasons as text, got {reason!r}")
         self.reasons = reasons
         self.code = code
         #: Filled in by the runner; a plugin does not name itself.
