@@ -54,6 +54,13 @@ class ApiObserver(Protocol):
         """A request is sent again."""
 
 
+class Sender(Protocol):
+    """The one thing that most users of an ``Api`` want of it."""
+
+    async def send(self, request: Request, lane: Lane, *, timeout_s: float | None = None) -> bytes:
+        """Carry out a request and give the body of the answer."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answered:
     status: int

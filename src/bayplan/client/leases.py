@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from bayplan.client.api import Api
+from bayplan.client.api import Sender
 from bayplan.client.lanes import Lane
 from bayplan.client.lease_requests import create_lease, get_lease, update_lease
 from bayplan.client.request import Request
@@ -70,7 +70,7 @@ class Elector:
 
     def __init__(
         self,
-        api: Api,
+        api: Sender,
         settings: ElectionSettings,
         identity: str,
         clock: Clock,
