@@ -66,13 +66,13 @@ class Parked:
             (self._pending, queued.pending_plugins),
         )
 
-    def unschedulable(self, profile: str, plugin: str) -> Iterator[list[Queued]]:
-        """Ungated pods that this plugin turned down, one list per class."""
-        return _members(self._unschedulable.get((profile, plugin)))
+    def unschedulable(self, profile: str, plugin: str) -> list[dict[Queued, None]]:
+        """Ungated pods that this plugin turned down, class by class."""
+        return list(self._unschedulable.get((profile, plugin), {}).values())
 
-    def pending(self, profile: str, plugin: str) -> Iterator[list[Queued]]:
-        """Ungated pods of which this plugin said Pending, one list per class."""
-        return _members(self._pending.get((profile, plugin)))
+    def pending(self, profile: str, plugin: str) -> list[dict[Queued, None]]:
+        """Ungated pods of which this plugin said Pending, class by class."""
+        return list(self._pending.get((profile, plugin), {}).values())
 
     def gated_by(self, profile: str, plugin: str) -> list[Queued]:
         """Pods that this plugin gates."""
@@ -110,11 +110,6 @@ class Parked:
         for name in ("_ungated", "_gated", "_unschedulable", "_pending", "_by_gate"):
             if getattr(self, name) != getattr(again, name):
                 yield f"parked{name} differs from a recount"
-
-
-def _members(classes: Classes | None) -> Iterator[list[Queued]]:
-    # Copied: hints are foreign code, and what they set in motion may come back to the queue.
-    return iter([list(members) for members in classes.values()] if classes else ())
 
 
 def _drop(groups: dict[Any, dict[Queued, None]], key: Any, queued: Queued) -> None:

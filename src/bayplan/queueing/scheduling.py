@@ -349,19 +349,20 @@ class SchedulingQueue:
 def _ask(
     listener: Listener,
     event: ClusterEvent,
-    alike: list[Queued],
+    alike: Mapping[Queued, None],
     woken: dict[Queued, Strategy],
     strategy: Strategy,
 ) -> None:
     """Ask a plugin of one class of pods; of each of them only where it looks at what sets them apart."""
-    waiting = [queued for queued in alike if queued not in woken]
-    if len(waiting) > 1:
-        one = OneOfMany(waiting[0].pod, event)
+    if len(alike) > 1:
+        one = OneOfMany(next(iter(alike)).pod, event)
         said = listener.says_queue(one, event)
         if not one.asked_apart:
             if said:
-                woken.update(dict.fromkeys(waiting, strategy))
+                for queued in alike:
+                    woken.setdefault(queued, strategy)
             return
-    for queued in waiting:
-        if listener.says_queue(queued.pod, event):
+    # Copied: hints are foreign code, and what they set in motion may come back to the queue.
+    for queued in tuple(alike):
+        if queued not in woken and listener.says_queue(queued.pod, event):
             woken[queued] = strategy
