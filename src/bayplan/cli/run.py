@@ -30,6 +30,18 @@ class _Duration(click.ParamType[timedelta]):
             self.fail(str(error), param, ctx)
 
 
+class _Level(click.ParamType[int]):
+    """``-v 5``, ``-v=5`` and ``--v=5`` alike."""
+
+    name = "level"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).removeprefix("=")
+        if not text.isdecimal():
+            self.fail(f"{text!r} is not a number", param, ctx)
+        return int(text)
+
+
 _FILE = click.Path(path_type=Path)
 
 
@@ -62,7 +74,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--cert-dir", default="")
 @click.option("--authentication-kubeconfig", default="")
 @click.option("--authorization-kubeconfig", default="")
-@click.option("-v", "--v", "verbosity", type=int, default=0, help="More log, the higher.")
+@click.option("-v", "--v", "verbosity", type=_Level(), default=0, help="More log, the higher.")
 @click.option("--logging-format", type=click.Choice(["text", "json"]), default="text")
 def run(verbosity: int, logging_format: Literal["text", "json"], **given: Any) -> None:
     """Schedule the pods of a cluster, until told to stop.
