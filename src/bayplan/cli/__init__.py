@@ -8,6 +8,7 @@ import click
 
 #: Command to module and function.
 _COMMANDS = {
+    "bench": ("bench", "bench"),
     "check-config": ("check_config", "check_config"),
     "evaluate": ("evaluate", "evaluate"),
     "explain": ("explain", "explain"),

@@ -41,9 +41,13 @@ class Keys:
         keys = cls(Authority("control-plane", clock), folder)
         write_atomically(keys.authority_file, keys.authority.pem)
         write_atomically(keys.service_accounts, service_account_key(), mode=0o600)
-        pair = keys.authority.server([LOOPBACK, "localhost", "kubernetes.default.svc", "10.0.0.1"])
-        pair.write(keys.certificate, keys.key)
+        keys.renew()
         return keys
+
+    def renew(self) -> None:
+        """A fresh certificate for the API server."""
+        pair = self.authority.server([LOOPBACK, "localhost", "kubernetes.default.svc", "10.0.0.1"])
+        pair.write(self.certificate, self.key)
 
     @property
     def authority_file(self) -> Path:

@@ -32,6 +32,7 @@ class Etcd:
         self._clock = clock
         self._open = contextlib.ExitStack()
         self._port = Port()
+        self.pid = 0
 
     @property
     def url(self) -> str:
@@ -60,6 +61,7 @@ class Etcd:
                 self._folder / "logs" / "etcd.log",
             )
             opening.callback(process.stop)
+            self.pid = process.pid
             wait_ready(self._healthy, process, START_S, self._clock)
             self._open = opening.pop_all()
         return self

@@ -115,6 +115,10 @@ class ControlPlane:
         """Start it again, on the same port, and wait until it is ready."""
         self._server.start()
 
+    def renew_server_certificate(self) -> None:
+        """Put another certificate and key where the API server reads them when it starts."""
+        self._keys.renew()
+
     @contextlib.contextmanager
     def second_api(self) -> Iterator[Api]:
         """One more API server on the same etcd: its ``Api`` for an administrator, to act while the first is away."""
