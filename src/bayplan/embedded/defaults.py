@@ -222,6 +222,17 @@ def _complete_namespace(namespace: Object) -> None:
     namespace["status"] = {"phase": "Active"}
 
 
+def _complete_service(service: Object) -> None:
+    """A service that is to have an address gets one; which, follows from its uid, and nobody routes it."""
+    service["status"] = {"loadBalancer": {}}
+    spec = section(service, "spec")
+    if spec.get("type") != "ExternalName" and not spec.get("clusterIP"):
+        number = int(metadata(service)["uid"][:4], 16)
+        spec["clusterIP"] = f"10.96.{number >> 8}.{number & 255}"
+    if spec.get("clusterIP"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
+
+
 def _complete_job(job: Object) -> None:
     """A job's pods are told by the job's uid, unless its author selects them himself."""
     spec, uid, name = section(job, "spec"), metadata(job)["uid"], metadata(job).get("name", "")
@@ -243,7 +254,7 @@ _COMPLETERS: Final[dict[str, Filler]] = {
     "jobs.batch": _complete_job,
     "persistentvolumes": _status(phase="Pending"),
     "persistentvolumeclaims": _status(phase="Pending"),
-    "services": _status(loadBalancer={}),
+    "services": _complete_service,
     "deployments.apps": _status(),
     "daemonsets.apps": _status(
         currentNumberScheduled=0, numberMisscheduled=0, desiredNumberScheduled=0, numberReady=0

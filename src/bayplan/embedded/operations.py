@@ -6,7 +6,7 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -18,6 +18,8 @@ from bayplan.embedded.lists import Wanted, page
 from bayplan.embedded.negotiation import Accepted
 from bayplan.embedded.objects import Object, encode, metadata, timestamp
 from bayplan.embedded.paths import Target
+from bayplan.embedded.schema import checking
+from bayplan.embedded.schema.shapes import of_kind
 from bayplan.embedded.selecting import Selection, selection
 from bayplan.embedded.store import Store, WriteOptions
 from bayplan.embedded.tables import TableForm
@@ -75,6 +77,8 @@ class Answer:
 
     status: int
     body: bytes
+    #: Said beside the answer.
+    warnings: Sequence[str] = ()
 
 
 class Operations:
@@ -163,14 +167,16 @@ class Operations:
         if target.kind.namespaced and not target.namespace:
             raise refusals.method_not_allowed(target.kind.plural, target.kind.group, call.method)
         obj = self._body(call)
+        warnings = self._checked(call, obj)
         created = self._store.create(target.kind, obj, target.namespace, self._options(call))
-        return self._written(call, 201, created)
+        return self._written(call, 201, created, warnings)
 
     def _update(self, call: Call) -> Answer:
         target = call.target
         if target.subresource == "scale":
             return self._scale(call, negotiation.body(call.content_type, call.raw))
         obj = self._body(call)
+        warnings = self._checked(call, obj)
         meta = metadata(obj)
         if meta.setdefault("name", target.name) != target.name:
             raise refusals.bad_request(
@@ -178,15 +184,17 @@ class Operations:
             )
         before = self._store.find(target.kind, target.name, target.namespace)
         updated = self._store.update(target.kind, obj, target.namespace, self._options(call))
-        return self._written(call, 200 if before else 201, updated)
+        return self._written(call, 200 if before else 201, updated, warnings)
 
     def _patch(self, call: Call) -> Answer:
         target, query = call.target, call.query
         media = call.content_type.partition(";")[0].strip()
         apply = media == patching.APPLY
+        warnings: list[str] = []
         patcher = partial(
-            _patched,
+            self._patched,
             call,
+            warnings,
             manager=self._manager(call) if not apply else query.get("fieldManager", ""),
             time=timestamp(self._store.clock.now()),
         )
@@ -201,7 +209,7 @@ class Operations:
             # What is applied brings its managed fields along.
             options = replace(options, manager="")
         changed = self._store.patch(target.kind, target.name, patcher, target.namespace, options)
-        return self._written(call, 200 if before else 201, changed)
+        return self._written(call, 200 if before else 201, changed, warnings)
 
     def _scale(self, call: Call, scale: Object) -> Answer:
         target = call.target
@@ -264,6 +272,27 @@ class Operations:
         negotiation.check_kind(obj, kind.api_version, kind.kind)
         return obj
 
+    @staticmethod
+    def _checked(call: Call, obj: Object) -> list[str]:
+        """Refuse what is not built as its kind; take unknown fields away, with a warning for each.
+
+        Raises:
+            RequestRefused: 400.
+        """
+        kind = call.target.kind
+        why = checking.wrong_type(kind, obj)
+        unknown = checking.unknown_fields(kind, obj)
+        policy = call.query.get("fieldValidation") or "Warn"
+        if not why and unknown and policy == "Strict":
+            why = "strict decoding error: " + ", ".join(f'unknown field "{one}"' for one in unknown)
+        if why:
+            raise refusals.bad_request(
+                f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}'
+            )
+        if unknown:
+            checking.drop_unknown(obj, of_kind(kind))
+        return [f'unknown field "{one}"' for one in unknown] if policy == "Warn" else []
+
     def _options(self, call: Call) -> WriteOptions:
         manager = "" if call.target.kind.shelf in _UNTRACKED else self._manager(call)
         return WriteOptions(manager, bool(call.query.get("dryRun")), call.target.subresource)
@@ -278,24 +307,34 @@ class Operations:
         return DeleteOptions.of(body, dict(call.query))
 
     @staticmethod
-    def _written(call: Call, status: int, obj: Object) -> Answer:
+    def _written(call: Call, status: int, obj: Object, warnings: Sequence[str] = ()) -> Answer:
         accepted: Accepted = negotiation.accepted(call.accept, WRAPPINGS)
         if accepted.wrapped == "PartialObjectMetadata":
             obj = forms.partial(call.target.kind, obj)
-        return Answer(status, encode(obj))
+        return Answer(status, encode(obj), warnings)
 
-
-def _patched(call: Call, current: Object | None, *, manager: str, time: str) -> Object:
-    return patching.patch(
-        call.target.kind,
-        call.content_type,
-        current,
-        call.raw,
-        manager=manager,
-        force=call.query.get("force") == "true",
-        subresource=call.target.subresource,
-        time=time,
-    )
+    def _patched(
+        self,
+        call: Call,
+        warnings: list[str],
+        current: Object | None,
+        *,
+        manager: str,
+        time: str,
+    ) -> Object:
+        changed = patching.patch(
+            call.target.kind,
+            call.content_type,
+            current,
+            call.raw,
+            manager=manager,
+            force=call.query.get("force") == "true",
+            subresource=call.target.subresource,
+            time=time,
+        )
+        if call.target.subresource != "scale":
+            warnings += self._checked(call, changed)
+        return changed
 
 
 def access_message(access: reviews.Access, user: str) -> str:

@@ -28,8 +28,10 @@ from aiohttp import web
 
 from bayplan.clock import Clock, SystemClock
 from bayplan.embedded import reviews
+from bayplan.embedded.customs import Customs
 from bayplan.embedded.documents import Documents
 from bayplan.embedded.faults import Faults
+from bayplan.embedded.namespaces import NamespaceEmptier
 from bayplan.embedded.operations import Operations
 from bayplan.embedded.serving import MOST_BYTES, Serving
 from bayplan.embedded.shelf import WINDOW
@@ -73,6 +75,8 @@ class EmbeddedApi:
     def __init__(self, options: EmbeddedOptions | None = None) -> None:
         self.options = options or EmbeddedOptions()
         self.store = Store(self.options.clock, rng=self.options.rng, window=self.options.window)
+        self.customs = Customs(self.store)
+        self.namespaces = NamespaceEmptier(self.store)
         self.faults = Faults(self.store.shelves)
         #: The certificate that clients check the server's with; empty without TLS.
         self.authority_pem = b""

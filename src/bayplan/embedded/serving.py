@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
@@ -106,6 +107,8 @@ class Serving:
         response = web.Response(
             status=answer.status, body=answer.body, content_type=negotiation.JSON
         )
+        for warning in answer.warnings:
+            response.headers.add("Warning", f'299 - "{_quoted(warning)}"')
         if fault is not None and fault.close:
             response.force_close()
         return response
@@ -197,7 +200,12 @@ def _after(fault: Fault, answer: Answer) -> Answer:
     """
     if fault.lose_answer:
         raise _Lost
-    return Answer(answer.status, fault.garbage) if fault.garbage is not None else answer
+    return replace(answer, body=fault.garbage) if fault.garbage is not None else answer
+
+
+def _quoted(text: str) -> str:
+    """For a header: on one line, with its own quotes marked."""
+    return " ".join(text.replace("\\", "\\\\").replace('"', '\\"').split())
 
 
 def refused(refusal: RequestRefused) -> web.Response:

@@ -260,6 +260,15 @@ class Store:
             self.shelves.put(known.shelf, obj)
         return from_storage(known, obj)
 
+    def finalize(
+        self, kind: Kind | str, name: str, change: Callable[[Object], Any], namespace: str = ""
+    ) -> None:
+        """Change an object as ``mutate`` does, and let it go if nothing holds it any more."""
+        known = self.kind(kind)
+        obj = self.entry(known, name, namespace).decode()
+        change(obj)
+        self._put_or_remove(known, obj)
+
     def delete(
         self,
         kind: Kind | str,
@@ -323,11 +332,14 @@ class Store:
         if options.dry_run or obj == old:
             return from_storage(kind, obj)
         self._track(kind, old, obj, options)
+        self._put_or_remove(kind, obj)
+        return from_storage(kind, obj)
+
+    def _put_or_remove(self, kind: Kind, obj: Object) -> None:
         if deleting.is_over(kind, obj):
             self.shelves.remove(kind.shelf, obj)
         else:
             self.shelves.put(kind.shelf, obj)
-        return from_storage(kind, obj)
 
     def _track(self, kind: Kind, old: Object | None, obj: Object, options: WriteOptions) -> None:
         if options.manager:

@@ -244,6 +244,32 @@ def _storage_class(obj: Object, old: Object | None) -> list[FieldProblem]:
     return found
 
 
+def _definition(obj: Object, old: Object | None) -> list[FieldProblem]:
+    """A CustomResourceDefinition."""
+    spec = as_object(obj.get("spec"))
+    found = [
+        required(f"spec.{path}")
+        for path in ("group", "scope", "names.plural", "names.kind")
+        if not text_at(spec, *path.split("."))
+    ]
+    name, group = text_at(obj, "metadata", "name"), text_at(spec, "group")
+    if not found and name != f"{text_at(spec, 'names', 'plural')}.{group}":
+        said = 'must be spec.names.plural+"."+spec.group'
+        found.append(invalid_value("metadata.name", name, said))
+    if spec.get("scope") not in (None, "Namespaced", "Cluster"):
+        known = ("Cluster", "Namespaced")
+        found.append(unsupported_value("spec.scope", spec["scope"], known))
+    versions = [as_object(one) for one in as_list(spec.get("versions"))]
+    if sum(one.get("storage") is True for one in versions) != 1:
+        said = "must have exactly one version marked as storage version"
+        found.append(invalid_value("spec.versions", versions, said))
+    for number, one in enumerate(versions):
+        if not isinstance(at(one, "schema", "openAPIV3Schema"), dict):
+            where = f"spec.versions[{number}].schema.openAPIV3Schema"
+            found.append(required(where, "schemas are required"))
+    return found + immutable(obj, old, "spec", "scope")
+
+
 def _lease(obj: Object, _old: Object | None) -> list[FieldProblem]:
     found = []
     for field in ("leaseDurationSeconds", "leaseTransitions"):
@@ -269,4 +295,5 @@ _CHECKS: Final[dict[str, _Check]] = {
     "persistentvolumes": _volume,
     "storageclasses.storage.k8s.io": _storage_class,
     "leases.coordination.k8s.io": _lease,
+    "customresourcedefinitions.apiextensions.k8s.io": _definition,
 }

@@ -130,7 +130,7 @@ def count_generation(kind: Kind, obj: Object, old: Object) -> None:
     """Count the change if it is one of what the object should be."""
     if not kind.has_generation:
         return
-    apart = {"metadata", "status"} if kind.has_status or not kind.schema_type else {"metadata"}
+    apart = {"metadata", "status"} if kind.has_status else {"metadata"}
     if {k: v for k, v in obj.items() if k not in apart} != {
         k: v for k, v in old.items() if k not in apart
     }:
