@@ -14,7 +14,7 @@ import yaml
 
 from bayplan.errors import TimedOut
 from bayplan.testing import NodeBuilder, PodBuilder, make_node, make_pod
-from bayplan.testing.control_plane import Binaries, ControlPlane, History, Obj
+from bayplan.testing.control_plane import Binaries, ControlPlane, History, Obj, ServiceAccount
 from bayplan.testing.control_plane.files import write_atomically
 from bayplan.testing.control_plane.plane import SCHEDULER_CONFIG
 from bayplan.testing.control_plane.ports import Port
@@ -24,6 +24,8 @@ from tests.e2e.subjects import Running, Subject, command
 
 #: The profile that tests use unless they are about profiles.
 PROFILE = "bayplan"
+
+RBAC = Path(__file__).resolve().parents[2] / "deploy" / "rbac.yaml"
 
 #: Short, so that a takeover takes seconds; the proportions are those of the defaults.
 LEASE = {
@@ -47,6 +49,7 @@ class Stage:
         #: Pods that nobody is to place, by ``namespace/name``; the audit takes every other one for lost if it waits.
         self.may_wait: set[str] = set()
         self.schedulers: list[Running] = []
+        self._account: ServiceAccount | None = None
 
     # Schedulers -----------------------------------------------------------------------------------------------------------
 
@@ -61,8 +64,10 @@ class Stage:
     ) -> Running:
         """Start the scheduler under test; does not wait until it is ready."""
         plane = self.plane
+        subject = subject or self.subject
         admin = plane.user(f"admin-{name}", ["system:masters"])
-        login = login or admin.kubeconfig
+        # The stock one has a role of its own; ours has to do with what we document.
+        login = login or (self.account().kubeconfig if subject == "bayplan" else admin.kubeconfig)
         document = {
             **SCHEDULER_CONFIG,
             "clientConnection": {"kubeconfig": str(login), "qps": 5000, "burst": 5000},
@@ -73,10 +78,17 @@ class Stage:
         write_atomically(config, yaml.safe_dump(document, sort_keys=False).encode())
         with contextlib.closing(Port()) as free:
             port = free.number
-        words = command(subject or self.subject, plane.binaries.folder, config, login, port)
+        words = command(subject, plane.binaries.folder, config, login, port)
         running = Running(name, plane.start(name, words), port, admin.certificate, admin.key)
         self.schedulers.append(running)
         return running
+
+    def account(self, role: Sequence[Obj] | None = None) -> ServiceAccount:
+        """The service account of ``deploy/rbac.yaml``, with its rights or with those of another ``role``."""
+        if self._account is None:
+            self.add(*(role or documented_role()))
+            self._account = self.plane.service_account("bayplan")
+        return self._account
 
     # Objects --------------------------------------------------------------------------------------------------------------
 
@@ -98,6 +110,14 @@ class Stage:
 
         found = self._wait(bound, f"node for {', '.join(keys[:5])}", missing, timeout_s)
         return {key: node_of(found[key]) for key in keys}
+
+    def wait_some_bound(self, number: int, timeout_s: float = 60.0) -> None:
+        """Wait until so many pods are bound, no matter which."""
+        self.pods.wait(
+            lambda objects: sum(bool(node_of(obj)) for obj in objects.values()) >= number,
+            f"{number} bound pods",
+            timeout_s,
+        )
 
     def wait_refused(self, key: str, timeout_s: float = 60.0) -> str:
         """Wait until the pod's condition says that it cannot be scheduled; the message."""
@@ -168,6 +188,11 @@ def open_stage(folder: Path, binaries: Binaries, subject: Subject) -> Iterator[S
             [scheduler for scheduler in stage.schedulers if scheduler.process.running],
             stage.may_wait,
         )
+
+
+def documented_role() -> list[Obj]:
+    """What ``deploy/rbac.yaml`` has, as objects."""
+    return list(yaml.safe_load_all(RBAC.read_text(encoding="utf-8")))
 
 
 def node(name: str, cpu: str = "4", memory: str = "8Gi", pods: str = "110") -> NodeBuilder:

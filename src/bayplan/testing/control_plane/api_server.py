@@ -99,8 +99,7 @@ class ApiServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._process is not None:
-            self._process.stop(STOP_S)
+        self.stop(in_order=True)
         self._port.close()
 
     def start(self) -> None:
@@ -115,9 +114,11 @@ class ApiServer:
     def pid(self) -> int:
         return self._process.pid if self._process is not None else 0
 
-    def kill(self) -> None:
-        """End it at once; whoever is connected sees the connection break."""
-        if self._process is not None:
+    def stop(self, *, in_order: bool) -> None:
+        """End it. In order, it finishes what it has been asked; else whoever is connected sees the connection break."""
+        if self._process is not None and in_order:
+            self._process.stop(STOP_S)
+        elif self._process is not None:
             self._process.kill()
 
     def _ready(self) -> bool:

@@ -106,9 +106,9 @@ class ControlPlane:
         """Process ids of etcd and the API server, for whoever measures them."""
         return {"etcd": self.etcd.pid, "kube-apiserver": self._server.pid}
 
-    def stop_api(self) -> None:
-        """End the API server, at once and without a word to those who watch; etcd stays."""
-        self._server.kill()
+    def stop_api(self, *, in_order: bool = False) -> None:
+        """End the API server; etcd stays. At once and without a word to those who watch, unless ``in_order``."""
+        self._server.stop(in_order=in_order)
         self.admin.close()
 
     def start_api(self) -> None:
