@@ -40,7 +40,12 @@ VAGUE_NAMES = {
 THEMES = {"conformance", "e2e", "embedded", "integration", "properties", "seeds"}
 
 #: Tests at the top that are about the tree itself or about the package as a whole.
-WHOLE_PACKAGE = {"test_architecture.py", "test_examples.py", "test_public_api.py"}
+WHOLE_PACKAGE = {
+    "test_architecture.py",
+    "test_bad_input.py",
+    "test_examples.py",
+    "test_public_api.py",
+}
 
 #: One plugin per file holds in these packages.
 PLUGIN_PACKAGES = ("plugins", "policies")

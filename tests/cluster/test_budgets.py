@@ -43,6 +43,7 @@ def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
         pytest.param(expression("app", "NotIn", "web"), {}, False, id="a pod without labels"),
         pytest.param({}, {"app": "web"}, False, id="an empty selector"),
         pytest.param(None, {"app": "web"}, False, id="no selector"),
+        pytest.param(expression("app", "Near"), {"app": "web"}, False, id="one that says nothing"),
     ],
 )
 def test_covering(selector: Any, pod: dict[str, str], covered: bool) -> None:

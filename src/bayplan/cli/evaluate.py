@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import sys
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, cast
@@ -11,8 +12,10 @@ from typing import IO, Any, cast
 import click
 import msgspec
 
-from bayplan.errors import BayplanError
+from bayplan.errors import BayplanError, PluginError
 from bayplan.framework.registry import Registry
+from bayplan.model.decode import decode_as, describe
+from bayplan.model.pod import Pod
 from bayplan.plugins import default_registry
 from bayplan.sim.cases import verdict_of
 
@@ -54,13 +57,19 @@ def _open(path: Path) -> IO[bytes]:
 
 def _verdict(line: bytes, number: int, registry: Registry) -> dict[str, Any]:
     name: Any = f"line {number}"
+    case: Any = None
     try:
         case = msgspec.json.decode(line)
         if not isinstance(case, dict):
             return {"id": name, "error": "a case is a JSON object"}
         name = case.get("id", name)
         return verdict_of(case, registry)
+    except PluginError as error:
+        return {"id": name, "error": f"{describe(decode_as(Pod, case['pod']))}: {error}"}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return {"id": name, "error": f"line {number} is not JSON: {error}"}
     except BayplanError as error:
         return {"id": name, "error": str(error)}
+    except Exception as error:  # noqa: BLE001 - a fault of ours in one case is not to cost the verdicts on the others
+        traceback.print_exc()
+        return {"id": name, "error": f"internal error: {type(error).__name__}: {error}"}

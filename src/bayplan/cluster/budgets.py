@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from bayplan.cluster.changes import Reads
 from bayplan.cluster.journal import Journal
+from bayplan.errors import SelectorError
 from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.selectors import Operator, Selector, compile_label_selector
+from bayplan.model.selectors import NOTHING, Operator, Selector, compile_label_selector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ class Budget:
     def __init__(self, budget: PodDisruptionBudget) -> None:
         self.namespace = budget.metadata.namespace
         self.name = budget.metadata.name
-        self.selector: Selector = compile_label_selector(budget.spec.selector)
+        self.selector = _selector(budget)
         #: Labels of which a pod must have one to be covered; empty where the selector names none.
         self.anchors: tuple[tuple[str, str], ...] = _anchors(self.selector)
         #: Pods that may be disrupted now.
@@ -43,7 +44,7 @@ class Budgets:
         self._anchored: dict[tuple[str, tuple[str, str] | None], dict[str, Budget]] = {}
 
     def put(self, budget: PodDisruptionBudget) -> None:
-        """Add or replace a budget; one whose selector does not parse raises SelectorError and changes nothing."""
+        """Add or replace a budget."""
         made = Budget(budget)
         self._drop(made.namespace, made.name)
         self._budgets.setdefault(made.namespace, {})[made.name] = made
@@ -85,6 +86,14 @@ class Budgets:
             for budget in self._anchored.get((namespace, anchor), {}).values()
             if not budget.selector.empty and budget.selector.matches(labels)
         ]
+
+
+def _selector(budget: PodDisruptionBudget) -> Selector:
+    """Whom a budget protects; one that cannot be read protects nobody, as in Kubernetes."""
+    try:
+        return compile_label_selector(budget.spec.selector)
+    except SelectorError:
+        return NOTHING
 
 
 def _anchors(selector: Selector) -> tuple[tuple[str, str], ...]:

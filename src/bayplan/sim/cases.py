@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.podinfo import PodInfo
@@ -16,14 +16,14 @@ from bayplan.cycle.attempt import Desk, evaluate
 from bayplan.cycle.local import LocalHandle
 from bayplan.cycle.postfilter import make_room
 from bayplan.cycle.record import Decision, Picture, Ring
-from bayplan.errors import BayplanError
-from bayplan.framework.config import default_config, load_config_objects
+from bayplan.errors import ConfigError, DecodeError
+from bayplan.framework.config import Configuration, default_config, load_config_objects
 from bayplan.framework.dice import Dice
 from bayplan.framework.profile import build_profile
 from bayplan.framework.registry import Registry
 from bayplan.framework.status import Rejected
 from bayplan.model.decode import decode_as
-from bayplan.model.meta import ObjectMeta
+from bayplan.model.meta import KubeObject, ObjectMeta
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -39,8 +39,10 @@ from bayplan.model.storage import (
 )
 from bayplan.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
 
+K = TypeVar("K", bound=KubeObject)
+
 #: The lists of a case, and what is in them. Nodes come first, so that pods find them; pods last.
-LISTS: Final[dict[str, type]] = {
+LISTS: Final[dict[str, type[KubeObject]]] = {
     "namespaces": Namespace,
     "nodes": Node,
     "services": Service,
@@ -68,13 +70,34 @@ def feed_in_order(cluster: Cluster, objects: Iterable[Any]) -> None:
 
 
 def objects_of(case: Mapping[str, Any]) -> Iterator[Any]:
-    """The decoded objects of a case."""
+    """The decoded objects of a case.
+
+    Raises:
+        DecodeError: one of them is malformed.
+    """
     for field, kind in LISTS.items():
-        for i, raw in enumerate(case.get(field) or ()):
-            try:
-                yield decode_as(kind, raw)
-            except BayplanError as error:
-                raise type(error)(f"{field}[{i}]: {error}") from error
+        raw = case.get(field) or ()
+        if not isinstance(raw, list | tuple):
+            raise DecodeError(f"expected a list, got {type(raw).__name__}", path=field)
+        for i, one in enumerate(raw):
+            yield _decoded(kind, one, f"{field}[{i}]")
+
+
+def _decoded(kind: type[K], raw: Any, path: str) -> K:
+    if not isinstance(raw, Mapping):
+        raise DecodeError(f"expected an object, got {type(raw).__name__}", path=path)
+    try:
+        return decode_as(kind, raw)
+    except DecodeError as error:
+        raise error.at(path) from error
+
+
+def _config_of(case: Mapping[str, Any], registry: Registry) -> Configuration:
+    written = case.get("config")
+    try:
+        return load_config_objects(written, registry) if written else default_config(registry)
+    except ConfigError as error:
+        raise ConfigError(error.problems, source="config") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +118,7 @@ def judge(
     case: Mapping[str, Any], registry: Registry, *, seed: int = 0, feed: Feed = feed_in_order
 ) -> Judged:
     """Build the cluster of a case and evaluate its pod on every node."""
-    written = case.get("config")
-    config = load_config_objects(written, registry) if written else default_config(registry)
+    config = _config_of(case, registry)
     cluster = Cluster()
     feed(cluster, objects_of(case))
     if not case.get("queued"):
@@ -105,7 +127,9 @@ def judge(
     handle = LocalHandle(cluster.view, config.profiles[0].scheduler_name, dice)
     profile = build_profile(config.profiles[0], registry, handle)
     desk = Desk(cluster, profile, dice, Ring(), handle)
-    pod = cluster.info(decode_as(Pod, case["pod"]))
+    if "pod" not in case:
+        raise DecodeError("a case has a pod to place", path="pod")
+    pod = cluster.info(_decoded(Pod, case["pod"], "pod"))
     return Judged(pod, desk, evaluate(pod, desk))
 
 
@@ -123,7 +147,11 @@ def _forget_queued(cluster: Cluster) -> None:
 def verdict_of(
     case: Mapping[str, Any], registry: Registry, *, feed: Feed = feed_in_order
 ) -> dict[str, Any]:
-    """The verdict on a case, in the format of the conformance files."""
+    """The verdict on a case, in the format of the conformance files.
+
+    Raises:
+        BayplanError: there is none, and why.
+    """
     judged = judge(case, registry, feed=feed)
     if judged.decision.fits:
         judged.decision.ranking()  # a node promised to the pod is taken without scores
