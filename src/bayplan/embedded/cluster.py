@@ -101,7 +101,7 @@ def living_parts(store: Store, pace: Pace) -> tuple[_Part, ...]:
     fleet = Fleet(store)
     notes = PodNotes(store)
     controllers = (
-        Deployments(store),
+        Deployments(store, notes),
         ReplicaSets(store, notes),
         StatefulSets(store, notes),
         Jobs(store, notes),

@@ -1,0 +1,1 @@
+"""Simulated nodes: what they look like, and the file that says so."""
