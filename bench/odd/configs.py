@@ -51,7 +51,7 @@ def _arguments(luck: Luck, names: list[str]) -> list[Thing]:
             "DefaultPreemption",
             lambda: {
                 "minCandidateNodesPercentage": luck.one((0, 10, 100)),
-                "minCandidateNodesAbsolute": luck.one((1, 100)),
+                "minCandidateNodesAbsolute": luck.one((100, 1000)),
             },
         ),
     ):

@@ -33,7 +33,7 @@ _SIZES = (
     1000 * MIB,
     4000 * MIB,
     90_000 * MIB,
-    2**62,
+    2**50,
 )
 _LISTED: tuple[list[str], ...] = (
     ["registry.example.com/big:v1", "registry.example.com/big@sha256:" + "1" * 64],

@@ -42,8 +42,8 @@ def terminate(luck: Luck, meta: Thing) -> None:
 
 
 def a_time(luck: Luck) -> str:
-    """A time of few days, so that two pods now and then share one."""
-    return f"2026-01-{luck.randint(1, 28):02}T00:00:{luck.one((0, 0, 30)):02}Z"
+    """A time of a month's hours, so that two pods now and then share one."""
+    return f"2026-01-{luck.randint(1, 28):02}T{luck.randrange(24):02}:00:00Z"
 
 
 def container(luck: Luck, odd: float, extended: float = 0.1) -> Thing:
@@ -78,6 +78,11 @@ def add_pod_level(luck: Luck, made: Thing, odd: float) -> None:
             resources = luck.one(({}, {"requests": {}}))
         made["spec"]["resources"] = resources
     luck.maybe(made["spec"], "overhead", 0.4, lambda: amounts.requests(luck, odd, 0.2))
+    if "overhead" in made["spec"]:
+        # Quantities like 1.5Gi share memory there: kube-scheduler adds the overhead to the spec itself, time and again.
+        asked = made["spec"].get("resources", {}).get("requests", {})
+        for name in [name for name, amount in asked.items() if "." in str(amount)]:
+            asked[name] = "1536Mi"
 
 
 def add_resize(luck: Luck, made: Thing, odd: float) -> None:
