@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import sys
 import traceback
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -13,7 +15,7 @@ import click
 import msgspec
 
 from bayplan.errors import BayplanError, PluginError
-from bayplan.framework.registry import Registry
+from bayplan.framework.registry import ENTRY_POINTS
 from bayplan.model.decode import decode_as, describe
 from bayplan.model.pod import Pod
 from bayplan.plugins import default_registry
@@ -30,8 +32,8 @@ def evaluate(cases: Path, *, table: bool) -> None:
 
     A case that cannot be evaluated gives {"id": …, "error": …}, and the rest goes on.
     """
-    registry = default_registry()
-    verdicts = (_verdict(line, number, registry) for number, line in enumerate(_lines(cases), 1))
+    published = list(entry_points(group=ENTRY_POINTS))
+    verdicts = (_verdict(line, number, published) for number, line in enumerate(_lines(cases), 1))
     if table:
         from bayplan.cli.verdict_table import print_verdicts
 
@@ -44,9 +46,12 @@ def evaluate(cases: Path, *, table: bool) -> None:
 
 def _lines(path: Path) -> Iterator[bytes]:
     with _open(path) as stream:
-        for line in stream:
-            if line.strip():
-                yield line
+        try:
+            for line in stream:
+                if line.strip():
+                    yield line
+        except (OSError, EOFError, zlib.error) as error:  # a damaged file; what came before is told
+            raise click.ClickException(f"{path}: {error}") from error
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -55,7 +60,7 @@ def _open(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
-def _verdict(line: bytes, number: int, registry: Registry) -> dict[str, Any]:
+def _verdict(line: bytes, number: int, published: Iterable[EntryPoint]) -> dict[str, Any]:
     name: Any = f"line {number}"
     case: Any = None
     try:
@@ -63,6 +68,8 @@ def _verdict(line: bytes, number: int, registry: Registry) -> dict[str, Any]:
         if not isinstance(case, dict):
             return {"id": name, "error": "a case is a JSON object"}
         name = case.get("id", name)
+        registry = default_registry()  # of its own: a case may bring plugins
+        registry.add_entry_points(published)
         return verdict_of(case, registry)
     except PluginError as error:
         return {"id": name, "error": f"{describe(decode_as(Pod, case['pod']))}: {error}"}

@@ -48,6 +48,8 @@ class Setting:
     report: Report
     #: As the file has it.
     api_version: str
+    #: A plugin directory could not be read. That is told, and not which plugins are missing in consequence.
+    dirs_failed: bool = False
 
     def plugin(self, name: str, path: Path) -> type[Plugin] | None:
         """The class of that name; None where there is none or, with a report, where it cannot be imported."""
@@ -135,7 +137,8 @@ class _Expander:
                     self._implemented[entry.name] = found.points()
                 else:
                     self._complete = False
-                    self._report.error(entry.path, self._absence(entry.name, point))
+                    if not self._setting.dirs_failed:
+                        self._report.error(entry.path, self._absence(entry.name, point))
 
     def _absence(self, name: str, point: str) -> str:
         if name in REMOVED:

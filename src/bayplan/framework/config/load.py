@@ -109,6 +109,7 @@ class _Loader:
         #: Where relative plugin directories start.
         self._directory = directory
         self._source = source
+        self._dirs_failed = False
         self.report = Report()
 
     def load(self, documents: Sequence[tuple[Any, Node | None]]) -> Configuration:
@@ -172,6 +173,7 @@ class _Loader:
             try:
                 self._registry.add_directory(self._directory / directory)
             except ConfigError as error:
+                self._dirs_failed = True
                 for problem in error.problems:
                     report.error(("pluginDirs", index), problem.message)
         return settings, report
@@ -184,7 +186,8 @@ class _Loader:
         decoded = decode(content, KubeSchedulerConfiguration, (), report)
         config = with_defaults(decoded or KubeSchedulerConfiguration())
         validate(config, report)
-        profiles = resolve_profiles(config, Setting(self._registry, report, document.api_version))
+        setting = Setting(self._registry, report, document.api_version, self._dirs_failed)
+        profiles = resolve_profiles(config, setting)
         return Configuration(
             profiles=profiles,
             extenders=config.extenders,
