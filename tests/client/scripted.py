@@ -31,6 +31,8 @@ class Received:
     body: bytes
     #: Which connection it came on; the first is 1.
     connection: int
+    #: Whose certificate the client has shown; empty: none.
+    peer: str = ""
 
     @property
     def path(self) -> str:
@@ -162,7 +164,7 @@ class Scripted:
         self._tasks.add(task)
         try:
             while True:
-                request = await _read(reader, number)
+                request = await _read(reader, number, _peer(writer))
                 self.requests.append(request)
                 answer = await self.answer(request, Wire(reader, writer))
                 if answer is None:
@@ -176,7 +178,13 @@ class Scripted:
             writer.close()
 
 
-async def _read(reader: asyncio.StreamReader, number: int) -> Received:
+def _peer(writer: asyncio.StreamWriter) -> str:
+    certificate = writer.get_extra_info("peercert") or {}
+    subject = dict(pair for part in certificate.get("subject", ()) for pair in part)
+    return str(subject.get("commonName", ""))
+
+
+async def _read(reader: asyncio.StreamReader, number: int, peer: str) -> Received:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.rstrip("\r\n").split("\r\n")
     method, target, _ = first.split(" ")
@@ -185,7 +193,7 @@ async def _read(reader: asyncio.StreamReader, number: int) -> Received:
         name, _, value = line.partition(":")
         headers[name.lower()] = value.strip()
     body = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Received(method, target, headers, body, number)
+    return Received(method, target, headers, body, number, peer)
 
 
 def always(answer: bytes) -> Answer:
