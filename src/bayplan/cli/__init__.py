@@ -10,6 +10,7 @@ import click
 _COMMANDS = {
     "bench": ("bench", "bench"),
     "check-config": ("check_config", "check_config"),
+    "cluster": ("cluster", "cluster"),
     "evaluate": ("evaluate", "evaluate"),
     "explain": ("explain", "explain"),
     "run": ("run", "run"),
