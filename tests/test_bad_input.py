@@ -171,13 +171,14 @@ def test_an_error_of_our_own_costs_no_more_than_its_case(
 
     monkeypatch.setattr(module, "verdict_of", broken)
     path = tmp_path / "cases.jsonl"
-    path.write_text('{"id": "a", "divisor": 0}\n{"id": "b", "divisor": 1}\n')
+    path.write_text("\n".join(f'{{"id": {i}, "divisor": {i}}}' for i in (0, 1, 0)))
     result = run("evaluate", path)
     assert [json.loads(line) for line in result.stdout.splitlines()] == [
-        {"id": "a", "error": "internal error: ZeroDivisionError: division by zero"},
-        {"id": "b", "sum": 1.0},
+        {"id": 0, "error": "internal error: ZeroDivisionError: division by zero"},
+        {"id": 1, "sum": 1.0},
+        {"id": 0, "error": "internal error: ZeroDivisionError: division by zero"},
     ]
-    assert "Traceback" in result.stderr
+    assert result.stderr.count("Traceback") == 1
 
 
 def test_plugins_that_one_case_brings_are_not_those_of_the_next(tmp_path: Path) -> None:

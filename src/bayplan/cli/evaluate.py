@@ -6,8 +6,8 @@ import gzip
 import sys
 import traceback
 import zlib
-from collections.abc import Iterable, Iterator
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -32,8 +32,8 @@ def evaluate(cases: Path, *, table: bool) -> None:
 
     A case that cannot be evaluated gives {"id": …, "error": …}, and the rest goes on.
     """
-    published = list(entry_points(group=ENTRY_POINTS))
-    verdicts = (_verdict(line, number, published) for number, line in enumerate(_lines(cases), 1))
+    judge = _Judge()
+    verdicts = (judge.verdict(line, number) for number, line in enumerate(_lines(cases), 1))
     if table:
         from bayplan.cli.verdict_table import print_verdicts
 
@@ -60,23 +60,35 @@ def _open(path: Path) -> IO[bytes]:
     return cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
-def _verdict(line: bytes, number: int, published: Iterable[EntryPoint]) -> dict[str, Any]:
-    name: Any = f"line {number}"
-    case: Any = None
-    try:
-        case = msgspec.json.decode(line)
-        if not isinstance(case, dict):
-            return {"id": name, "error": "a case is a JSON object"}
-        name = case.get("id", name)
-        registry = default_registry()  # of its own: a case may bring plugins
-        registry.add_entry_points(published)
-        return verdict_of(case, registry)
-    except PluginError as error:
-        return {"id": name, "error": f"{describe(decode_as(Pod, case['pod']))}: {error}"}
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return {"id": name, "error": f"line {number} is not JSON: {error}"}
-    except BayplanError as error:
-        return {"id": name, "error": str(error)}
-    except Exception as error:  # noqa: BLE001 - a fault of ours in one case is not to cost the verdicts on the others
-        traceback.print_exc()
-        return {"id": name, "error": f"internal error: {type(error).__name__}: {error}"}
+class _Judge:
+    def __init__(self) -> None:
+        self._published = list(entry_points(group=ENTRY_POINTS))
+        self._has_failed = False
+
+    def verdict(self, line: bytes, number: int) -> dict[str, Any]:
+        """The verdict on a case, or what is wrong with it."""
+        name: Any = f"line {number}"
+        case: Any = None
+        try:
+            case = msgspec.json.decode(line)
+            if not isinstance(case, dict):
+                return {"id": name, "error": "a case is a JSON object"}
+            name = case.get("id", name)
+            registry = default_registry()  # of its own: a case may bring plugins
+            registry.add_entry_points(self._published)
+            return verdict_of(case, registry)
+        except PluginError as error:
+            return {"id": name, "error": f"{describe(decode_as(Pod, case['pod']))}: {error}"}
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            return {"id": name, "error": f"line {number} is not JSON: {error}"}
+        except BayplanError as error:
+            return {"id": name, "error": str(error)}
+        except Exception as error:  # noqa: BLE001 - a fault of ours in one case costs no other its verdict
+            self._tell(error)
+            return {"id": name, "error": f"internal error: {type(error).__name__}: {error}"}
+
+    def _tell(self, error: Exception) -> None:
+        """Where the first such fault lies; the others are likely to be the same."""
+        if not self._has_failed:
+            self._has_failed = True
+            traceback.print_exception(error)
