@@ -41,7 +41,7 @@ _DEFAULT_NODES: Final = 3
 )
 @click.option("--token", default="", help="Only who presents this token may do anything.")
 @click.option("--tls", is_flag=True, help="HTTPS, with a certificate of its own.")
-def cluster(  # noqa: PLR0913 - one per flag
+def cluster(
     *,
     nodes: int | None,
     shape: Path | None,
@@ -68,7 +68,11 @@ def cluster(  # noqa: PLR0913 - one per flag
         )
         if kubeconfig is not None:
             clear_place(kubeconfig)
-        asyncio.run(_serve(options, kubeconfig))
+        try:
+            asyncio.run(_serve(options, kubeconfig))
+        finally:
+            if kubeconfig is not None:
+                kubeconfig.unlink(missing_ok=True)
     except ConfigError as error:
         raise click.ClickException(str(error)) from error
     except (BayplanError, OSError) as error:
@@ -87,11 +91,7 @@ async def _serve(options: ClusterOptions, kubeconfig: Path | None) -> None:
             where = f"--kubeconfig {kubeconfig}"
         count = len(running.store.list("nodes"))
         click.echo(f"{count} nodes at {running.api.url}; try: kubectl {where} get nodes")
-        try:
-            await stop.wait()
-        finally:
-            if kubeconfig is not None:
-                kubeconfig.unlink(missing_ok=True)
+        await stop.wait()
 
 
 def clear_place(path: Path) -> None:
