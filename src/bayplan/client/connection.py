@@ -117,6 +117,8 @@ class Connection(asyncio.BufferedProtocol):
         if self.on_piece is not None:
             self.on_piece()
         elif self._waiter is None:
+            if self._until_head:
+                return  # the body of a stream, which its reader will find when it has its turn
             # An answer to nothing that was asked: whatever comes next would be taken for the wrong one.
             self.close()
         elif self.answer.is_complete or (self._until_head and self.answer.status == 200):
