@@ -81,12 +81,17 @@ class Rank:
 
     def _prescore(self, plugin: Any, pod: PodInfo) -> None:
         answer = call(plugin, "PreScore", plugin.prescore, pod, self.nodes, self.open, self.state)
-        if isinstance(answer, Rejected):
-            raise PluginError(plugin.name, "PreScore", answer.message)
-        if isinstance(answer, Skip):
+        if answer is None:
+            self.skipped.discard(plugin.name)
+        elif isinstance(answer, Skip):
             self.skipped.add(plugin.name)
         else:
-            self.skipped.discard(plugin.name)
+            said = (
+                answer.message
+                if isinstance(answer, Rejected)
+                else f"wants None or SKIP, got {answer!r}"
+            )
+            raise PluginError(plugin.name, "PreScore", said)
 
     def _score_all(self, part: Score, pod: PodInfo) -> None:
         if isinstance(part, NodeScore):
