@@ -14,18 +14,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
 from bayplan.client.api import Api
 from bayplan.client.backoff import Backoff
-from bayplan.client.decoding import DELETED, Bookmark, Change, Decoder, Failure, Page, Unreadable
+from bayplan.client.decoding import DELETED, Bookmark, Change, Decoder, Failure, Unreadable
 from bayplan.client.known import Known
-from bayplan.client.lanes import Lane
-from bayplan.client.request import Request
+from bayplan.client.listing import pages
 from bayplan.client.resources import Resource
-from bayplan.client.retry import IDEMPOTENT
 from bayplan.client.status import error_of
 from bayplan.client.stream import Stream
 from bayplan.clock import Clock
@@ -179,7 +176,13 @@ class Informer(Generic[T]):
         # Nothing can be missing from the first list; and of a million objects one list is enough.
         listed = Known() if len(self._known) else None
         version = ""
-        async for page in self._pages():
+        async for page in pages(
+            self._api,
+            self._resource,
+            self._decoder,
+            field_selector=self._selector,
+            size=self._settings.page_size,
+        ):
             self._begin_slice()
             for item in page.items:
                 self._take_listed(item, listed)
@@ -188,34 +191,18 @@ class Informer(Generic[T]):
             version = page.resource_version or version
         self._begin_slice()
         if listed is not None:
-            for namespace, name, (uid, _) in list(self._known.missing_from(listed)):
-                self._gone(namespace, name, uid, None)
-                if self._slice_is_over():
-                    await self._yield()
+            await self._drop_unless(listed)
         self._listed()
         self._version = version
 
-    async def _pages(self) -> AsyncIterator[Page[T]]:
-        """The parts of a list. One that expires in between is gone on with as of now, or begun again."""
-        token = ""
-        while True:
-            path = self._resource.collection(
-                fieldSelector=self._selector,
-                limit=str(self._settings.page_size),
-                **{"continue": token},
-            )
-            request = Request("GET", path, retry=IDEMPOTENT)
-            try:
-                page = self._decoder.page(await self._api.send(request, Lane.READ))
-            except Gone as error:
-                if not token or error.continue_token in ("", token):
-                    raise
-                token = error.continue_token
-                continue
-            yield page
-            token = page.next_page
-            if not token:
-                return
+    async def _drop_unless(self, listed: Known) -> None:
+        """Tell of the objects that are known and not listed."""
+        for namespace, name in self._known.names():
+            known = self._known.get(namespace, name)
+            if known is not None and listed.get(namespace, name) is None:
+                self._gone(namespace, name, known[0], None)
+            if self._slice_is_over():
+                await self._yield()
 
     def _take_listed(self, item: T | Unreadable, listed: Known | None) -> None:
         if listed is not None:
@@ -398,8 +385,8 @@ class Informer(Generic[T]):
             await self._pause(error, "error")
             return
         if len(self._known) or not self.synced:
-            for namespace, name, (uid, _) in list(self._known.missing_from(Known())):
-                self._gone(namespace, name, uid, None)
+            self._begin_slice()
+            await self._drop_unless(Known())
             self._listed()
         self.last_error = None
         await asyncio.sleep(self._settings.absent_s * self._rng.uniform(1.0, 1.5))

@@ -44,10 +44,8 @@ class Known:
                 del self._versions[namespace]
         return version
 
-    def missing_from(self, listed: Known) -> Iterator[tuple[str, str, Version]]:
-        """Objects that a list does not have: namespace, name, version."""
-        for namespace, names in self._versions.items():
-            there = listed._versions.get(namespace, {})
-            for name, version in names.items():
-                if name not in there:
-                    yield namespace, name, version
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Namespace and name of every object; what changes meanwhile may or may not be among them."""
+        for namespace, names in list(self._versions.items()):
+            for name in list(names):
+                yield namespace, name

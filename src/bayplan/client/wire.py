@@ -191,9 +191,9 @@ def _field(fields: bytes, name: bytes) -> bytes:
 
 def _length(fields: bytes) -> int:
     name = b"\r\ncontent-length:"
-    values = {part.partition(b"\r\n")[0].strip() for part in fields.split(name)[1:]}
-    value = values.pop()
-    if values or not value.isdigit() or len(value) > 15:
+    value = _field(fields, name)
+    said_once = fields.count(name) == 1
+    if not (said_once and value.isdigit() and len(value) < 16):
         raise NotHttp(f"a body of length {value[:20]!r}")
     return int(value)
 
