@@ -1,0 +1,228 @@
+"""The HTTP server: one listener with TLS and a gatekeeper, and on request one without either for health and metrics.
+
+Started and stopped by ``app``, in the loop that schedules too: pages are small, metrics are written in pieces with the loop's
+turn between them, and whoever is slow is hung up on: 30 seconds for a request to be complete, 10 for a TLS handshake, 64 KiB for
+a body, 256 connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from aiohttp import web
+
+from bayplan.errors import BayplanError
+from bayplan.serve import health, pages
+from bayplan.serve.gatekeeper import HEALTH_PATHS, Caller
+from bayplan.serve.refusal import RefusedError
+from bayplan.telemetry.exposition import CONTENT_TYPE
+from bayplan.telemetry.log import get_logger
+
+if TYPE_CHECKING:
+    from bayplan.serve.gatekeeper import Gatekeeper
+    from bayplan.serve.pages import Pages
+
+_log: Final = get_logger(__name__)
+
+_PATIENCE_S: Final = 30.0
+_HANDSHAKE_S: Final = 10.0
+_BODY_S: Final = 10.0
+_BODY_BYTES: Final = 64 * 1024
+_CONNECTIONS: Final = 256
+#: Requests that are being answered get so long when the server stops.
+_GOODBYE_S: Final = 5.0
+
+_PLAIN_TEXT: Final = "text/plain; charset=utf-8"
+_HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
+
+
+class ListenError(BayplanError):
+    """An address that cannot be listened on."""
+
+
+class Server:
+    """Serves pages."""
+
+    def __init__(self, shown: Pages) -> None:
+        self._pages = shown
+        self._checks = shown.health.by_path()
+        self._listeners: list[tuple[asyncio.Server, web.Server]] = []
+
+    # --- listening -----------------------------------------------------------------------------------------------------
+
+    async def listen_securely(
+        self, host: str, port: int, tls: ssl.SSLContext, gatekeeper: Gatekeeper
+    ) -> int:
+        """Serve everything over TLS; returns the port, which is chosen where ``port`` is 0.
+
+        Raises:
+            ListenError: the address is taken or not ours.
+        """
+        return await self._listen(host, port, tls, gatekeeper)
+
+    async def listen_plainly(self, host: str, port: int) -> int:
+        """Serve health and metrics to whoever asks. Raises ``ListenError``."""
+        return await self._listen(host, port, None, None)
+
+    async def _listen(
+        self, host: str, port: int, tls: ssl.SSLContext | None, gatekeeper: Gatekeeper | None
+    ) -> int:
+        loop = asyncio.get_running_loop()
+
+        async def handle(request: web.BaseRequest) -> web.StreamResponse:
+            return await self._answer(request, gatekeeper)
+
+        # Nothing of aiohttp's own in the log: what a stranger sends is no error of ours.
+        http = web.Server(
+            handle, access_log=None, keepalive_timeout=_PATIENCE_S, lingering_time=2.0
+        )
+
+        def connection() -> asyncio.BaseProtocol:
+            if len(http.connections) >= _CONNECTIONS:
+                return _HangUp()
+            return http()
+
+        handshake_s = _HANDSHAKE_S if tls is not None else None
+        try:
+            server = await loop.create_server(
+                connection, host, port, ssl=tls, ssl_handshake_timeout=handshake_s
+            )
+        except OSError as error:
+            raise ListenError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+        self._listeners.append((server, http))
+        chosen: int = server.sockets[0].getsockname()[1]
+        scheme = "https" if tls is not None else "http"
+        _log.info("Serving", address=f"{scheme}://{host}:{chosen}")
+        return chosen
+
+    async def close(self) -> None:
+        """Let those finish who are being answered, and hang up on the rest."""
+        for server, http in self._listeners:
+            server.close()
+            http.pre_shutdown()
+            await http.shutdown(_GOODBYE_S)
+            await server.wait_closed()
+        self._listeners.clear()
+
+    # --- answering -----------------------------------------------------------------------------------------------------
+
+    async def _answer(
+        self, request: web.BaseRequest, gatekeeper: Gatekeeper | None
+    ) -> web.StreamResponse:
+        try:
+            _check_length(request.content_length or 0)
+            user = None
+            if gatekeeper is not None:
+                user = await gatekeeper.admit(_caller(request))
+            return await self._page(request, known=user is not None, plain=gatekeeper is None)
+        except RefusedError as refused:
+            return _refuse(request, refused)
+        except (ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # noqa: BLE001 - a page that fails is an answer, and no more than that
+            _log.exception("A page failed", error, path=request.path)
+            return _refuse(request, RefusedError(500, "Internal Server Error"))
+
+    async def _page(
+        self, request: web.BaseRequest, *, known: bool, plain: bool
+    ) -> web.StreamResponse:
+        path = request.path
+        if path == "/debug/flags/v" and not plain:
+            return await _set_verbosity(request)
+        if request.method not in ("GET", "HEAD"):
+            raise RefusedError(
+                405, "the server does not allow this method on the requested resource"
+            )
+        if path in self._checks:
+            query: dict[str, list[str]] = {}
+            for key, value in request.query.items():
+                query.setdefault(key, []).append(value)
+            return _text(*health.page(path, self._checks[path], query, reveal=known))
+        if path == "/metrics":
+            return await _stream(request, self._pages.metrics_text())
+        if not plain:
+            if path == "/metrics/resources" and self._pages.pod_resources is not None:
+                return await _stream(request, self._pages.resources_text())
+            if path == "/configz":
+                body = self._pages.configz_text()
+                return web.Response(body=body, content_type="application/json", headers=_HEADERS)
+            found = self._single(path)
+            if found is not None:
+                return _text(*health.single(found))
+        raise RefusedError(404, "the server could not find the requested resource")
+
+    def _single(self, path: str) -> health.Check | None:
+        """``/readyz/name``."""
+        root, _, name = path.rpartition("/")
+        checks = self._checks.get(root, ())
+        return next((check for check in checks if check.name == name), None)
+
+
+def _check_length(length: int) -> None:
+    if length > _BODY_BYTES:
+        raise RefusedError(413, f"the body may have {_BODY_BYTES} bytes at most")
+
+
+def _caller(request: web.BaseRequest) -> Caller:
+    transport = request.transport
+    tls: Any = transport.get_extra_info("ssl_object") if transport is not None else None
+    return Caller(
+        request.method.lower(),
+        request.path,
+        request.headers.get("Authorization", ""),
+        tls.getpeercert() if tls is not None else None,
+    )
+
+
+def _text(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=text, headers={**_HEADERS, "Content-Type": _PLAIN_TEXT})
+
+
+def _refuse(request: web.BaseRequest, refused: RefusedError) -> web.Response:
+    response = web.Response(
+        status=refused.code,
+        body=refused.body(),
+        content_type="application/json",
+        headers=_HEADERS,
+    )
+    if request.can_read_body:
+        # What else it would send is of no interest.
+        response.force_close()
+    return response
+
+
+async def _stream(request: web.BaseRequest, pieces: Iterator[bytes]) -> web.StreamResponse:
+    response = web.StreamResponse(headers={**_HEADERS, "Content-Type": CONTENT_TYPE})
+    await response.prepare(request)
+    if request.method != "HEAD":
+        for piece in pieces:
+            await response.write(piece)
+            await asyncio.sleep(0)
+    await response.write_eof()
+    return response
+
+
+async def _set_verbosity(request: web.BaseRequest) -> web.Response:
+    if request.method != "PUT":
+        return _text(406, "unsupported http method")
+    body = bytearray()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_BODY_S):
+            async for piece in request.content.iter_any():
+                body += piece
+                _check_length(len(body))
+    return _text(*pages.set_verbosity(body.decode("ascii", "replace")))
+
+
+class _HangUp(asyncio.Protocol):
+    """One connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.abort()  # type: ignore[attr-defined]
+
+
+__all__ = ["HEALTH_PATHS", "ListenError", "Server"]
