@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.cycle.attempt import Desk, attempt
+from bayplan.cycle.attempt import attempt
+from bayplan.cycle.desk import Desk
 from bayplan.cycle.evaluation import Evaluation
 from bayplan.cycle.outcome import Failed, Placed, Unplaced
 from bayplan.testing import make_desk

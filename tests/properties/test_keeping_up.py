@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from bayplan import FilterPlugin, NodeInfo, PodInfo, Rejected, ScorePlugin
 from bayplan.cluster.audit import check
 from bayplan.cluster.cluster import Cluster
-from bayplan.cycle.attempt import Desk, attempt, evaluate
+from bayplan.cycle.attempt import attempt, evaluate
+from bayplan.cycle.desk import Desk
 from bayplan.cycle.evaluation import Evaluation
 from bayplan.cycle.outcome import Failed, Placed
 from bayplan.cycle.record import Decision, NodeLine, Picture

@@ -14,7 +14,7 @@ import numpy as np
 from bayplan.client import resources
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.pods import ASSUMED
-from bayplan.cycle.attempt import Desk
+from bayplan.cycle.desk import Desk
 from bayplan.cycle.record import Ring
 from bayplan.framework.dice import Dice
 from bayplan.framework.events import Resource

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayplan.cluster import recount
 from bayplan.cluster.ports import PortTable
 from bayplan.errors import AuditError
 
@@ -25,7 +26,7 @@ def audit(cluster: Cluster) -> list[str]:
         *_rows(cluster),
         *_usage(cluster),
         *_ports(cluster),
-        *cluster.counts.audit(),
+        *recount.differences(cluster.counts, cluster.nodes, cluster.pods, cluster.namespaces),
         *cluster.storage.audit(_placed(cluster)),
     ]
 

@@ -20,21 +20,12 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from typing import Any
 
-from bayplan.cluster.budgets import Budgets
 from bayplan.cluster.changes import Reads
-from bayplan.cluster.counts import Counts
-from bayplan.cluster.journal import Journal
-from bayplan.cluster.kin import KinTable, ShapeTable, pod_info
-from bayplan.cluster.namespaces import Namespaces
-from bayplan.cluster.nodes import NodeTable
-from bayplan.cluster.nominations import Nominations
+from bayplan.cluster.kin import pod_info
 from bayplan.cluster.podinfo import PodInfo
-from bayplan.cluster.pods import PodTable
-from bayplan.cluster.ports import PortTable
-from bayplan.cluster.storage import Storage
+from bayplan.cluster.tables import Tables
 from bayplan.cluster.tombstones import Tombstones
 from bayplan.cluster.view import ClusterView
-from bayplan.cluster.workloads import Workloads
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -55,22 +46,11 @@ _POD_MOVES = int(Reads.USAGE | Reads.LOCAL_PODS)
 _PORTS, _VOLUMES, _ALL_PODS = int(Reads.PORTS), int(Reads.VOLUMES), int(Reads.ALL_PODS)
 
 
-class Cluster:
+class Cluster(Tables):
     """All tables, kept consistent with each other."""
 
     def __init__(self) -> None:
-        self.journal = Journal()
-        self.nodes = NodeTable(self.journal)
-        self.pods = PodTable()
-        self.kins = KinTable()
-        self.shapes = ShapeTable()
-        self.ports = PortTable()
-        self.namespaces = Namespaces()
-        self.counts = Counts(self.nodes, self.pods, self.journal, self.namespaces)
-        self.workloads = Workloads(self.journal)
-        self.storage = Storage(self.journal)
-        self.budgets = Budgets(self.journal)
-        self.nominations = Nominations()
+        super().__init__()
         self._gone = Tombstones()
         self.view = ClusterView(self)
 

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster import recount
 from bayplan.cluster.carriers import Carrier, CarrierTable, Interest
 from bayplan.cluster.changes import Reads
 from bayplan.cluster.domains import Admission, DomainCounts, DomainMap, Source
@@ -208,12 +207,6 @@ class Counts:
             if shape.has_affinity_terms:
                 found.update(self.carriers.of(shape, kin.namespace))
         return found
-
-    def audit(self) -> list[str]:
-        """Recount everything from scratch and describe each difference."""
-        for domains in self.maps.values():
-            self.follow(domains)
-        return recount.differences(self, self._nodes, self._pods, self._namespaces)
 
     # --- memory --------------------------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from bayplan.cluster.intern import Interner
 
 if TYPE_CHECKING:
     from bayplan.cluster.labels import LabelColumns
-    from bayplan.cluster.view import Nodes
+    from bayplan.cluster.node_rows import NodeRows
     from bayplan.cluster.volume_nodes import VolumeNodes
 
 #: Places in some order, the smallest being the best.
@@ -66,7 +66,7 @@ class NodeGroups:
         return found
 
     def spread(
-        self, nodes: Nodes, first: NDArray[np.int64], taken: Sequence[Places] = ()
+        self, nodes: NodeRows, first: NDArray[np.int64], taken: Sequence[Places] = ()
     ) -> Places:
         """For each node the smallest place of its sets that is not taken there; NO_PLACE where there is none."""
         best = np.full(len(nodes), NO_PLACE)
@@ -107,10 +107,10 @@ class _Pinned:
         self._groups.append(group)
         self.groups = np.array(self._groups, np.intp)
 
-    def column(self, nodes: Nodes) -> NDArray[np.intp]:
+    def column(self, nodes: NodeRows) -> NDArray[np.intp]:
         """By node: the number of its value here, -1 where no set wants it."""
         values = nodes.label(self.key)
-        self._learn(nodes.cluster.nodes.labels)
+        self._learn(nodes.table.labels)
         found: NDArray[np.intp] = self._here[values]
         return found
 

@@ -28,8 +28,8 @@ from bayplan.model.selectors import (
 )
 
 if TYPE_CHECKING:
+    from bayplan.cluster.node_rows import NodeRows
     from bayplan.cluster.podinfo import Shape
-    from bayplan.cluster.view import Nodes
 
 Mask = NDArray[np.bool_]
 
@@ -48,7 +48,7 @@ class RequiredNodes:
             return False
         return self.affinity is None or self.affinity.matches(labels, node_name)
 
-    def mask(self, nodes: Nodes) -> Mask | None:
+    def mask(self, nodes: NodeRows) -> Mask | None:
         """Which nodes will do; None: all of them."""
         masks = [requirement_mask(nodes, one) for one in self.labels]
         if self.affinity is not None:
@@ -69,13 +69,13 @@ def required_nodes(shape: Shape) -> RequiredNodes:
     return found
 
 
-def matcher_mask(nodes: Nodes, matcher: NodeMatcher) -> Mask:
+def matcher_mask(nodes: NodeRows, matcher: NodeMatcher) -> Mask:
     """Which nodes one of the terms matches."""
     masks = [term_mask(nodes, term) for term in matcher.terms]
     return reduce(ior, masks) if masks else np.zeros(len(nodes), np.bool_)
 
 
-def term_mask(nodes: Nodes, term: NodeTerm) -> Mask:
+def term_mask(nodes: NodeRows, term: NodeTerm) -> Mask:
     """Which nodes meet all requirements of a term; a term that does not parse matches none."""
     if term.problems:
         return np.zeros(len(nodes), np.bool_)
@@ -84,7 +84,7 @@ def term_mask(nodes: Nodes, term: NodeTerm) -> Mask:
     return reduce(iand, masks)
 
 
-def requirement_mask(nodes: Nodes, requirement: Requirement) -> Mask:
+def requirement_mask(nodes: NodeRows, requirement: Requirement) -> Mask:
     """Which nodes' labels meet a requirement. The array is the caller's to change."""
     column = nodes.label(requirement.key)
     mask: Mask
@@ -103,8 +103,8 @@ def requirement_mask(nodes: Nodes, requirement: Requirement) -> Mask:
     return mask
 
 
-def _one_of(nodes: Nodes, requirement: Requirement, column: NDArray[np.int32]) -> Mask:
-    value_id = nodes.cluster.nodes.labels.value_id
+def _one_of(nodes: NodeRows, requirement: Requirement, column: NDArray[np.int32]) -> Mask:
+    value_id = nodes.table.labels.value_id
     ids = [value_id(requirement.key, value) for value in requirement.values]
     known = [number for number in ids if number >= 0]
     mask: Mask
@@ -113,7 +113,7 @@ def _one_of(nodes: Nodes, requirement: Requirement, column: NDArray[np.int32]) -
     elif len(known) == 1:
         mask = column == known[0]
     else:
-        values = nodes.cluster.nodes.labels.values(requirement.key)
+        values = nodes.table.labels.values(requirement.key)
         wanted = np.zeros(len(values) + 1, np.bool_)
         wanted[known] = True
         # An absent label is -1, which reads the last entry: False.
@@ -121,9 +121,9 @@ def _one_of(nodes: Nodes, requirement: Requirement, column: NDArray[np.int32]) -
     return mask
 
 
-def _compared(nodes: Nodes, requirement: Requirement, column: NDArray[np.int32]) -> Mask:
+def _compared(nodes: NodeRows, requirement: Requirement, column: NDArray[np.int32]) -> Mask:
     """Gt and Lt: no for a label that is absent or no number."""
-    numbers, valid = nodes.cluster.nodes.labels.integers(requirement.key)
+    numbers, valid = nodes.table.labels.integers(requirement.key)
     bound = parse_int64(requirement.values[0])
     if bound is None:
         return np.zeros(len(column), np.bool_)
@@ -131,9 +131,9 @@ def _compared(nodes: Nodes, requirement: Requirement, column: NDArray[np.int32])
     return (beyond & valid).take(column)
 
 
-def _name_mask(nodes: Nodes, requirement: NameRequirement) -> Mask:
+def _name_mask(nodes: NodeRows, requirement: NameRequirement) -> Mask:
     if requirement.field != NAME_FIELD:
         return np.full(len(nodes), requirement.matches(""), np.bool_)
-    row = nodes.cluster.nodes.row_of.get(requirement.value, -1)
+    row = nodes.table.row_of.get(requirement.value, -1)
     named: Mask = nodes.rows == row
     return named if requirement.operator is Operator.IN else ~named

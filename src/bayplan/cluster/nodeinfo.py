@@ -14,8 +14,8 @@ from bayplan.cluster.changes import Reads
 from bayplan.errors import DataMissing
 
 if TYPE_CHECKING:
+    from bayplan.cluster.node_rows import NodeRows
     from bayplan.cluster.podinfo import PodInfo
-    from bayplan.cluster.view import Nodes
     from bayplan.model.node import Taint
 
 ZONE = "topology.kubernetes.io/zone"
@@ -78,7 +78,7 @@ class NodeInfo:
 
     __slots__ = ("_i", "_nodes", "_reads")
 
-    def __init__(self, nodes: Nodes, i: int) -> None:
+    def __init__(self, nodes: NodeRows, i: int) -> None:
         self._nodes = nodes
         self._i = i
         self._reads = Reads.NOTHING

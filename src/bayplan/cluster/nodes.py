@@ -95,7 +95,7 @@ class NodeTable:
         self.images = ImageIndex()
         self.data = DataColumns(rows)
         #: What nodes offer, as floats.
-        self.offers = Offers(self)
+        self.offers = Offers(self.allocatable, rows)
 
     def resource_id(self, name: str) -> int:
         """The id of a resource; a new one gets its columns."""

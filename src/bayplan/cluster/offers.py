@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from bayplan.cluster.nodes import NodeTable
-    from bayplan.cluster.view import Nodes
+    from bayplan.cluster.columns import Column, Rows
 
 #: From here on ``100 * x / y``, rounded down, may differ between floats and integers.
 EXACT: Final = (1 << 53) // 100
@@ -33,33 +32,26 @@ class Offer(NamedTuple):
 class Offers:
     """What the nodes of one table offer of each resource."""
 
-    __slots__ = ("_made", "_nodes", "_offers", "version")
+    __slots__ = ("_allocatable", "_made", "_offers", "_rows", "version")
 
-    def __init__(self, nodes: NodeTable) -> None:
-        self._nodes = nodes
+    def __init__(self, allocatable: list[Column[np.int64]], rows: Rows) -> None:
+        self._allocatable = allocatable
+        self._rows = rows
         #: Counted up by the table whenever what a node offers changes.
         self.version = 0
         self._made = (-1, -1)
         self._offers: dict[int, Offer] = {}
 
-    def of(self, nodes: Nodes, resource: int) -> Offer:
-        """What these nodes offer of the resource with this id."""
-        used = self._nodes.rows.used
+    def of(self, resource: int) -> Offer:
+        """What all nodes offer of the resource with this id."""
+        used = self._rows.used
         if self._made != (self.version, used):
             self._offers.clear()
             self._made = (self.version, used)
         offer = self._offers.get(resource)
         if offer is None:
-            offer = _convert(self._nodes.allocatable[resource].data[:used])
-            self._offers[resource] = offer
-        if nodes.full:
-            return offer
-        whole, absent, huge = offer
-        return Offer(
-            nodes.take(whole),
-            None if absent is None else nodes.take(absent),
-            None if huge is None else nodes.take(huge),
-        )
+            offer = self._offers[resource] = _convert(self._allocatable[resource].data[:used])
+        return offer
 
 
 def _convert(column: NDArray[np.int64]) -> Offer:

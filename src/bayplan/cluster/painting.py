@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bayplan.cluster.node_set import Nodes
+
 if TYPE_CHECKING:
     from bayplan.cluster.counts import Counts
-    from bayplan.cluster.view import Nodes
 
 D = TypeVar("D", bound=np.generic)
 
@@ -66,7 +67,7 @@ class Painting(Generic[D]):
             rows = np.concatenate((rows, others))
         if len(rows):
             self.values = self.values.copy()
-            self.values[rows] = look_up(tables, nodes.cluster.view.rows(rows))
+            self.values[rows] = look_up(tables, Nodes(nodes.cluster, rows))
         return self.values
 
 

@@ -15,7 +15,7 @@ from bayplan.cluster.volume_nodes import nodes_of_labels
 from bayplan.model import quantity
 
 if TYPE_CHECKING:
-    from bayplan.cluster.view import Nodes
+    from bayplan.cluster.node_rows import NodeRows
     from bayplan.model.storage import CSIStorageCapacity
 
 #: Where the driver does not say.
@@ -44,7 +44,7 @@ class PoolsOfClass:
         del self.pools[key], self._rows[key]
         self._columns = None
 
-    def with_room(self, size: int, nodes: Nodes) -> NDArray[np.bool_]:
+    def with_room(self, size: int, nodes: NodeRows) -> NDArray[np.bool_]:
         """Nodes that can reach a pool with room for a volume of so many bytes."""
         if self._columns is None:
             rows = self._rows.values()

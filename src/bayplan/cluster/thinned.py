@@ -17,7 +17,7 @@ from bayplan.cluster.podinfo import PodInfo
 from bayplan.cluster.view import Nodes, Rows
 
 if TYPE_CHECKING:
-    from bayplan.cluster.cluster import Cluster
+    from bayplan.cluster.tables import Tables
 
 #: A row that holds more than this may have been saturated: its sum cannot be taken apart by subtracting.
 _HUGE: Final = 1 << 62
@@ -26,7 +26,7 @@ _NONZERO_CPU: Final = -1
 _NONZERO_MEMORY: Final = -2
 
 
-def too_big(cluster: Cluster, rows: Rows) -> NDArray[np.bool_]:
+def too_big(cluster: Tables, rows: Rows) -> NDArray[np.bool_]:
     """Rows whose sums are so big that plain addition and subtraction are not exact."""
     nodes = cluster.nodes
     big = np.zeros(len(rows), np.bool_)
@@ -40,7 +40,7 @@ class LowerPods:
 
     __slots__ = ("counts", "owner", "pods", "rows", "starts")
 
-    def __init__(self, cluster: Cluster, rows: Rows, below: int) -> None:
+    def __init__(self, cluster: Tables, rows: Rows, below: int) -> None:
         self.rows = rows
         table = cluster.pods
         on_node = table.on_nodes(rows.tolist())
@@ -62,7 +62,7 @@ class ThinnedNodes(Nodes):
 
     __slots__ = ("_amounts", "_live", "_pod_count", "_ports", "absent", "lower")
 
-    def __init__(self, cluster: Cluster, lower: LowerPods) -> None:
+    def __init__(self, cluster: Tables, lower: LowerPods) -> None:
         super().__init__(cluster, lower.rows)
         self.lower = lower
         #: Whether each of the lower pods is away.

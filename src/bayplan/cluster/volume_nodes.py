@@ -30,7 +30,7 @@ from bayplan.model.selectors import (
 )
 
 if TYPE_CHECKING:
-    from bayplan.cluster.view import Nodes
+    from bayplan.cluster.node_rows import NodeRows
     from bayplan.model.storage import TopologySelectorTerm
 
 Mask: TypeAlias = NDArray[np.bool_]
@@ -56,7 +56,7 @@ class VolumeNodes:
                 pinned = only.key, only.values
         return cls(NodeMatcher(terms), pinned)
 
-    def mask(self, nodes: Nodes) -> Mask:
+    def mask(self, nodes: NodeRows) -> Mask:
         """Which nodes they are."""
         return matcher_mask(nodes, self.matcher)
 

@@ -6,69 +6,26 @@ the simulator. Nothing is assumed and nothing is sent here: the caller acts on t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.cycle import custom
-from bayplan.cycle.classes import Classes
 from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
 from bayplan.cycle.postfilter import make_room
-from bayplan.cycle.preempt import Chain, DryRunEngine
 from bayplan.cycle.promised import turned_down_by_promises
 from bayplan.cycle.rank import CLOSED
-from bayplan.cycle.record import Decision, Ring
+from bayplan.cycle.record import Decision
 from bayplan.errors import PluginError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bayplan.cluster.cluster import Cluster
     from bayplan.cluster.podinfo import PodInfo
-    from bayplan.cycle.evaluation import Evaluation
-    from bayplan.framework.algorithm import Algorithm
+    from bayplan.cycle.desk import Desk
     from bayplan.framework.dice import Dice
-    from bayplan.framework.preemption import DryRun
-    from bayplan.framework.profile import Profile
     from bayplan.framework.status import Mask, Rejected
-
-
-class EngineHandle(Protocol):
-    """The part of a handle that the cycle itself sets."""
-
-    #: The dry-run engine of the attempt in hand.
-    engine: DryRun | None
-    #: Whether an attempt is being decided: plugins may look, and set nothing in motion.
-    deciding: bool
-
-
-class Desk:
-    """What attempts of one profile work with: the cluster, the classes seen so far, the dice, the record."""
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        profile: Profile,
-        dice: Dice,
-        ring: Ring,
-        handle: EngineHandle,
-        algorithm: Algorithm | None = None,
-    ) -> None:
-        self.cluster = cluster
-        self.profile = profile
-        self.handle = handle
-        #: Decides in place of filters and scores, where the profile names one.
-        self.algorithm = algorithm
-        self.view = cluster.view
-        self.classes = Classes(profile, cluster.view)
-        self.dice = dice
-        self.ring = ring
-
-    def engine(self, evaluation: Evaluation) -> DryRunEngine:
-        """The filters in play for an evaluation, to be run on supposed states of nodes."""
-        chain = Chain.of(self.profile, evaluation.prefilter.skipped)
-        return DryRunEngine(chain, self.view, self.cluster.nominations)
 
 
 def attempt(pod: PodInfo, desk: Desk) -> Outcome:

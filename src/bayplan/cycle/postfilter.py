@@ -15,7 +15,7 @@ from bayplan.framework.runner import call
 from bayplan.framework.status import Code, Rejected
 
 if TYPE_CHECKING:
-    from bayplan.cycle.attempt import Desk
+    from bayplan.cycle.desk import Desk
     from bayplan.cycle.record import Decision, Picture
 
 

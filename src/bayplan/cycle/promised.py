@@ -15,7 +15,7 @@ from bayplan.framework.status import Code, Rejected
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
-    from bayplan.cycle.attempt import Desk
+    from bayplan.cycle.desk import Desk
     from bayplan.cycle.evaluation import Evaluation
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bayplan.cycle import reserve
-from bayplan.cycle.attempt import Desk, attempt
+from bayplan.cycle.attempt import attempt
+from bayplan.cycle.desk import Desk
 from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
 from bayplan.cycle.reserve import Placement
 from bayplan.errors import BayplanError, PluginError

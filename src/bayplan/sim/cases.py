@@ -12,7 +12,8 @@ from typing import Any, Final, TypeVar
 
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.podinfo import PodInfo
-from bayplan.cycle.attempt import Desk, evaluate
+from bayplan.cycle.attempt import evaluate
+from bayplan.cycle.desk import Desk
 from bayplan.cycle.local import LocalHandle
 from bayplan.cycle.postfilter import make_room
 from bayplan.cycle.record import Decision, Picture, Ring

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.podinfo import PodInfo
-from bayplan.cycle.attempt import Desk, evaluate
+from bayplan.cycle.attempt import evaluate
+from bayplan.cycle.desk import Desk
 from bayplan.cycle.local import LocalHandle
 from bayplan.cycle.record import Decision, Ring
 from bayplan.framework.config import ProfileConfig

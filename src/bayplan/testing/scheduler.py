@@ -10,7 +10,8 @@ from typing import Any
 
 from bayplan.cluster.audit import check
 from bayplan.cluster.cluster import Cluster
-from bayplan.cycle.attempt import Desk, attempt
+from bayplan.cycle.attempt import attempt
+from bayplan.cycle.desk import Desk
 from bayplan.cycle.local import LocalHandle
 from bayplan.cycle.outcome import Failed, Placed, Unplaced
 from bayplan.cycle.record import Picture, Ring

@@ -18,7 +18,7 @@ from bayplan.plugins.default_preemption.importance import Mask, Positions, start
 from bayplan.plugins.default_preemption.messages import unexpected_fit
 
 if TYPE_CHECKING:
-    from bayplan.cluster.cluster import Cluster
+    from bayplan.cluster.tables import Tables
     from bayplan.cluster.thinned import LowerPods
     from bayplan.framework.preemption import Nominated
 
@@ -82,7 +82,7 @@ class Trial:
         mine = self.order[first : first + self.lower.counts[i]]
         return self.lower.pods[mine[self.victim[mine]]]
 
-    def settle(self, cluster: Cluster) -> None:
+    def settle(self, cluster: Tables) -> None:
         """Compute the prices, in the order in which they decide; the lower the better."""
         n = len(self.index)
         chosen = np.flatnonzero(self.victim)

@@ -12,8 +12,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from bayplan.cluster.budgets import Budget
-    from bayplan.cluster.cluster import Cluster
     from bayplan.cluster.podinfo import Kin
+    from bayplan.cluster.tables import Tables
     from bayplan.cluster.thinned import LowerPods
     from bayplan.plugins.default_preemption.importance import Mask, Positions
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Protection:
     """The budgets of a cluster, for the length of one search."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Tables) -> None:
         self._cluster = cluster
         #: Numbers of the budgets that cover pods of a kin.
         self._covering: dict[Kin, list[int]] = {}

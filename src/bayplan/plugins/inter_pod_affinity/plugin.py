@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from bayplan.cluster.changes import Reads
+from bayplan.cluster.view import ClusterView
 from bayplan.framework.events import Action, Resource, WakeOn
 from bayplan.framework.plugin import FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin
 from bayplan.framework.status import (
@@ -33,7 +34,7 @@ from bayplan.plugins.inter_pod_affinity.scoring import WORTH
 if TYPE_CHECKING:
     from bayplan.cluster.nodeinfo import NodeInfo
     from bayplan.cluster.podinfo import PodInfo
-    from bayplan.cluster.view import ClusterView, Nodes
+    from bayplan.cluster.view import Nodes
     from bayplan.framework.state import CycleState
 
 _MAX_WEIGHT = 100
@@ -126,7 +127,7 @@ class InterPodAffinity(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
             return SKIP
         if plan.error:
             return Rejected(f"failed to parse pod: {plan.error}", code=Code.ERROR)
-        view, weight = nodes.cluster.view, self.hard_pod_affinity_weight
+        view, weight = ClusterView(nodes.cluster), self.hard_pod_affinity_weight
         worth = scoring.count(plan, pod, view, weight, state.get(WORTH))
         if worth is None:
             return SKIP

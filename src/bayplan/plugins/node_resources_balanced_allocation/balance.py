@@ -82,7 +82,7 @@ def score_columns(
     """Scores of many nodes; ``balance_before`` knows how they are balanced without the pod."""
     if len(plan) < 2:
         return UNCHANGED
-    offers = [nodes.cluster.nodes.offers.of(nodes, w.number) for w in plan]
+    offers = [nodes.offer(w.number) for w in plan]
     after = []
     ones = np.ones(len(nodes))
     for (whole, _, _), (number, amount) in zip(offers, plan, strict=True):
@@ -115,7 +115,7 @@ def fractions_of(nodes: Nodes, numbers: Sequence[int]) -> list[Floats]:
     fractions = []
     for number in numbers:
         part = nodes.requested(number).astype(np.float64)
-        part /= nodes.cluster.nodes.offers.of(nodes, number).whole
+        part /= nodes.offer(number).whole
         fractions.append(np.minimum(part, ones, out=part))
     return fractions
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from bayplan.cluster.view import Nodes
 from bayplan.plugins.node_resources_balanced_allocation.balance import (
     Floats,
     balance,
@@ -18,8 +19,7 @@ from bayplan.plugins.node_resources_balanced_allocation.balance import (
 )
 
 if TYPE_CHECKING:
-    from bayplan.cluster.cluster import Cluster
-    from bayplan.cluster.view import Nodes
+    from bayplan.cluster.tables import Tables
 
 #: Sets of resources for which the balance is kept.
 _KEPT: Final = 8
@@ -55,7 +55,7 @@ class _Known:
                 self.balance[row] = balance_at(nodes, numbers, row)
         else:
             changed = np.fromiter(rows, np.intp, len(rows))
-            self.balance[changed] = balance(fractions_of(cluster.view.rows(changed), numbers))
+            self.balance[changed] = balance(fractions_of(Nodes(cluster, changed), numbers))
         return True
 
 
@@ -63,7 +63,7 @@ class Standing:
     """The balance of a cluster's nodes, by the resources that are balanced."""
 
     def __init__(self) -> None:
-        self._cluster: Cluster | None = None
+        self._cluster: Tables | None = None
         self._known: dict[tuple[int, ...], _Known] = {}
 
     def __call__(self, nodes: Nodes, numbers: tuple[int, ...]) -> Floats:

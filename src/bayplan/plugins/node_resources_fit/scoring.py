@@ -77,7 +77,7 @@ class Scorer:
         total = np.zeros(len(nodes), np.int32)
         weights: NDArray[np.int32] | int = 0
         for number, amount, weight in plan:
-            offer = nodes.cluster.nodes.offers.of(nodes, number)
+            offer = nodes.offer(number)
             part = self._part(offer.whole, _used(nodes, number), amount)
             counts: NDArray[np.int32] | int = weight
             if offer.absent is not None:
@@ -119,7 +119,7 @@ class Scorer:
 
     def _redo_huge(self, scores: Scores, nodes: Nodes, plan: Sequence[Ranked]) -> None:
         """Nodes that offer more than floats are exact for."""
-        offers = [nodes.cluster.nodes.offers.of(nodes, resource.number) for resource in plan]
+        offers = [nodes.offer(resource.number) for resource in plan]
         huge = [offer.huge for offer in offers if offer.huge is not None]
         if huge:
             columns = _columns_of(nodes, plan)

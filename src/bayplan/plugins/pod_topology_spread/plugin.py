@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bayplan.cluster.changes import Reads
+from bayplan.cluster.view import ClusterView
 from bayplan.framework.events import Action, Hint, Resource, WakeOn
 from bayplan.framework.plugin import FilterPlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin
 from bayplan.framework.status import SKIP, Code, Mask, Rejected, Scores, Skip, Verdicts
@@ -30,7 +31,7 @@ from bayplan.plugins.pod_topology_spread.scoring import SOFT
 if TYPE_CHECKING:
     from bayplan.cluster.nodeinfo import NodeInfo
     from bayplan.cluster.podinfo import PodInfo
-    from bayplan.cluster.view import ClusterView, Nodes
+    from bayplan.cluster.view import Nodes
     from bayplan.framework.state import CycleState
     from bayplan.model.node import Node
     from bayplan.model.pod import Pod
@@ -114,7 +115,7 @@ class PodTopologySpread(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlug
     def prescore(
         self, pod: PodInfo, nodes: Nodes, feasible: Mask, state: CycleState
     ) -> Skip | Rejected | None:
-        view = nodes.cluster.view
+        view = ClusterView(nodes.cluster)
         plan = self._planner.plan(pod, view)
         if plan is None or not view.node_count:
             return SKIP

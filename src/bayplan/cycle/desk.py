@@ -1,0 +1,54 @@
+"""What attempts of one profile work with. Made by whoever runs attempts: the runtime, the simulator, tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from bayplan.cycle.classes import Classes
+from bayplan.cycle.preempt import Chain, DryRunEngine
+
+if TYPE_CHECKING:
+    from bayplan.cluster.cluster import Cluster
+    from bayplan.cycle.evaluation import Evaluation
+    from bayplan.cycle.record import Ring
+    from bayplan.framework.algorithm import Algorithm
+    from bayplan.framework.dice import Dice
+    from bayplan.framework.preemption import DryRun
+    from bayplan.framework.profile import Profile
+
+
+class EngineHandle(Protocol):
+    """The part of a handle that the cycle itself sets."""
+
+    #: The dry-run engine of the attempt in hand.
+    engine: DryRun | None
+    #: Whether an attempt is being decided: plugins may look, and set nothing in motion.
+    deciding: bool
+
+
+class Desk:
+    """What attempts of one profile work with: the cluster, the classes seen so far, the dice, the record."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        profile: Profile,
+        dice: Dice,
+        ring: Ring,
+        handle: EngineHandle,
+        algorithm: Algorithm | None = None,
+    ) -> None:
+        self.cluster = cluster
+        self.profile = profile
+        self.handle = handle
+        #: Decides in place of filters and scores, where the profile names one.
+        self.algorithm = algorithm
+        self.view = cluster.view
+        self.classes = Classes(profile, cluster.view)
+        self.dice = dice
+        self.ring = ring
+
+    def engine(self, evaluation: Evaluation) -> DryRunEngine:
+        """The filters in play for an evaluation, to be run on supposed states of nodes."""
+        chain = Chain.of(self.profile, evaluation.prefilter.skipped)
+        return DryRunEngine(chain, self.view, self.cluster.nominations)
