@@ -201,3 +201,13 @@ def test_objects_that_cannot_be_read_are_told_and_left_out(tmp_path: Path) -> No
     assert "warning: left out: " in result.stderr
     assert "Pod default/bad: items[2].spec.containers[0].resources.requests.cpu: " in result.stderr
     assert "not needed: 1 Secret" in result.stderr
+
+
+def test_brackets_in_a_plugins_words_are_words(tmp_path: Path, dump: Path) -> None:
+    plugins, config = tmp_path / "plugins", tmp_path / "c.yaml"
+    plugins.mkdir()
+    (plugins / "not_on_a.py").write_text(PLUGIN.replace("not on a", "[red]:100:[/bold]"))
+    config.write_text(json.dumps(CONFIG))
+    result = run("web", "--cluster", dump, "--config", config, "--plugin-dir", plugins)
+    assert result.exit_code == 0
+    assert "NotOnA              [red]:100:[/bold]\n" in result.stdout

@@ -27,7 +27,8 @@ _NOBODY: Final = "PreFilter"
 
 def print_explanation(explanation: Explanation, *, wide: bool = False) -> None:
     """Print it to standard output: coloured on a terminal, plain elsewhere."""
-    console = Console(highlight=False, width=_WIDTH)
+    # Brackets and colons in names and messages are no markup.
+    console = Console(highlight=False, markup=False, emoji=False, width=_WIDTH)
     _Printer(console, explanation, wide=wide).print()
 
 

@@ -11,15 +11,16 @@ from rich.table import Table
 
 def print_verdicts(verdicts: Iterable[dict[str, Any]]) -> None:
     """Print each verdict under its case's name."""
-    console = Console()
+    # What is printed are names and messages of others: their brackets and colons are no markup.
+    console = Console(markup=False, emoji=False)
     for verdict in verdicts:
         console.print()
         if "error" in verdict:
-            console.print(f"[bold]{verdict['id']}[/bold]: {verdict['error']}", style="red")
+            console.print(f"{verdict['id']}: {verdict['error']}", style="red")
             continue
         console.print(_table(verdict))
         for line in _conclusion(verdict):
-            console.print(line, markup=False)
+            console.print(line)
 
 
 def _table(verdict: dict[str, Any]) -> Table:
