@@ -7,6 +7,7 @@ plugin, a few classes of pods taking turns.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
@@ -35,7 +36,7 @@ class Picky(FilterPlugin, ScorePlugin):
         return None
 
     def score_node(self, pod: PodInfo, node: NodeInfo) -> float:
-        return max(0, min(100, node.free.get("cpu") / 100)) if node.zone else 7
+        return max(0, min(100, node.free["cpu"] / 100)) if node.zone else 7
 
 
 def _node(i: int, zone: int, cpu: int, variant: int) -> NodeBuilder:
@@ -85,7 +86,7 @@ EVENTS = st.one_of(
 )
 
 
-def _happen(cluster: Cluster, kind: str, what: object) -> None:
+def _happen(cluster: Cluster, kind: str, what: Any) -> None:
     match kind, what:
         case "node", (i, zone, cpu, variant):
             cluster.put(_node(i, zone, cpu, variant).build())
@@ -97,6 +98,8 @@ def _happen(cluster: Cluster, kind: str, what: object) -> None:
             cluster.remove_pod("default", f"r{i}")
         case "dying pod", (i, node):
             cluster.put(CLASSES[1](f"r{i}").on(f"n{node}").terminating().build())
+        case _:
+            raise AssertionError(f"nobody knows what happens at {kind!r}")
 
 
 def _same(kept: Evaluation, fresh: Evaluation, pod: PodInfo) -> None:
@@ -124,7 +127,7 @@ def _lines(evaluation: Evaluation, pod: PodInfo) -> list[NodeLine]:
     per_node=st.booleans(),
 )
 def test_what_is_kept_equals_what_is_fresh(
-    start: list[tuple[int, int, int, int]], events: list[tuple[str, object]], per_node: bool
+    start: list[tuple[int, int, int, int]], events: list[tuple[str, Any]], per_node: bool
 ) -> None:
     cluster = Cluster()
     for node in start:
