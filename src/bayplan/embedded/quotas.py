@@ -48,7 +48,11 @@ class Quotas:
         #: Usage by quota key and object: what each object takes of each quota.
         self._taken: dict[str, dict[str, Usage]] = {}
         shelves[SHELF].listen(self._on_quota)
-        for entry in shelves[SHELF].entries.values():
+        self.resume()
+
+    def resume(self) -> None:
+        """Count for the quotas that are there already."""
+        for entry in list(self._shelves[SHELF].entries.values()):
             self._begin(entry)
 
     def admit(self, kind: Kind, obj: Object, namespace: str) -> None:

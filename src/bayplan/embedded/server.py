@@ -35,6 +35,7 @@ from bayplan.embedded.namespaces import NamespaceEmptier
 from bayplan.embedded.operations import Operations
 from bayplan.embedded.serving import MOST_BYTES, Serving
 from bayplan.embedded.shelf import WINDOW
+from bayplan.embedded.state import State
 from bayplan.embedded.store import Store
 from bayplan.testing.control_plane.certificates import Authority
 from bayplan.testing.control_plane.files import write_atomically
@@ -57,6 +58,8 @@ class EmbeddedOptions:
     users: Mapping[str, str] = field(default_factory=dict)
     #: HTTPS with certificates of its own.
     tls: bool = False
+    #: A folder in which objects outlive the process; None: they do not.
+    state: Path | None = None
     clock: Clock = field(default_factory=SystemClock)
     #: For uids and generated names; None: unpredictable ones.
     rng: Random | None = None
@@ -81,6 +84,7 @@ class EmbeddedApi:
         #: The certificate that clients check the server's with; empty without TLS.
         self.authority_pem = b""
         self._port = self.options.port
+        self._state: State | None = None
         self._ssl: ssl.SSLContext | None = None
         self._server: web.Server | None = None
         self._runner: web.ServerRunner | None = None
@@ -94,7 +98,7 @@ class EmbeddedApi:
         return f"{_HOST}:{self._port}"
 
     async def __aenter__(self) -> Self:
-        self.store.seed()
+        self.load()
         if self.options.tls and self._ssl is None:
             self._ssl = self._certify()
         await self.listen()
@@ -107,6 +111,21 @@ class EmbeddedApi:
         trace: TracebackType | None,
     ) -> None:
         await self.stop_listening()
+        if self._state is not None:
+            self._state.close()
+
+    def load(self) -> None:
+        """Put back what is on disk, if anything is kept there, and what every cluster has.
+
+        Raises:
+            DecodeError: what is on disk cannot be read.
+        """
+        if self.options.state is not None and self._state is None:
+            self._state = State(self.options.state, self.store.shelves)
+            self.customs.resume()
+            self.store.quotas.resume()
+            self.namespaces.resume()
+        self.store.seed()
 
     async def listen(self) -> None:
         """Take connections; after ``stop_listening`` on the same port as before.
