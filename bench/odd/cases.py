@@ -182,6 +182,7 @@ def _images(luck: Luck) -> Thing:
 def _volumes(luck: Luck) -> Thing:
     case = _cluster(luck, most_pods=10)
     storage.add_storage(case, luck)
+    luck.maybe(case, "config", 0.1, lambda: configs.without(luck, configs.VOLUME_PLUGINS))
     return _perhaps_preempting(luck, case)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bench.odd.luck import Luck, Thing
 from bench.odd.selectors import HOST, REGION, ZONE, node_term, preferred_nodes
 
@@ -20,6 +22,21 @@ _RESOURCES = (
 )
 
 
+VOLUME_PLUGINS = ("VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding", "VolumeZone")
+
+
+def without(luck: Luck, names: Sequence[str]) -> Thing:
+    """A configuration that does without some plugins, everywhere or as filters."""
+    point = luck.one(("multiPoint", "filter"))
+    disabled = [{"name": name} for name in luck.some(names, 2, 1)]
+    return _versioned([{"plugins": {point: {"disabled": disabled}}}])
+
+
+def _versioned(profiles: list[Thing]) -> Thing:
+    api = "kubescheduler.config.k8s.io/v1"
+    return {"apiVersion": api, "kind": "KubeSchedulerConfiguration", "profiles": profiles}
+
+
 def config(luck: Luck, names: list[str]) -> Thing:
     """A KubeSchedulerConfiguration."""
     profile: Thing = {"schedulerName": "default-scheduler"}
@@ -30,11 +47,7 @@ def config(luck: Luck, names: list[str]) -> Thing:
         profiles.append(
             {"schedulerName": "second", "plugins": {"score": {"disabled": [{"name": "*"}]}}}
         )
-    made: Thing = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": profiles,
-    }
+    made = _versioned(profiles)
     luck.maybe(made, "percentageOfNodesToScore", 0.1, lambda: luck.one((0, 1, 50, 100)))
     return made
 

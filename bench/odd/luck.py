@@ -37,3 +37,19 @@ class Luck(random.Random):
         """Set a field in a share of the throws; else it stays absent."""
         if self.chance(share):
             thing[field] = make()
+
+
+_VERSIONS = {
+    **dict.fromkeys(("CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"), "storage.k8s.io/v1"),
+    **dict.fromkeys(("ReplicaSet", "StatefulSet"), "apps/v1"),
+    "PodDisruptionBudget": "policy/v1",
+}  # fmt: skip
+
+
+def thing(kind: str, name: str, namespace: str = "", **fields: Any) -> Thing:
+    """An object of Kubernetes."""
+    meta: Thing = {"name": name}
+    if namespace:
+        meta["namespace"] = namespace
+    meta |= fields.pop("metadata", {})
+    return {"apiVersion": _VERSIONS.get(kind, "v1"), "kind": kind, "metadata": meta, **fields}

@@ -54,7 +54,7 @@ def container(luck: Luck, odd: float, extended: float = 0.1) -> Thing:
     if luck.chance(0.15):
         resources["limits"] = amounts.requests(luck, odd, extended)
     return {
-        "name": f"c{luck.randrange(1000)}",
+        "name": f"c{luck.randrange(10**9)}",
         "image": "registry.example.com/app:1",
         "resources": resources,
     }
