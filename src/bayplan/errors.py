@@ -9,6 +9,7 @@
     ├─ ConfigError       a configuration file with one or more problems
     ├─ PluginError       a plugin that raised, answered nonsense or was late
     │   └─ DataMissing   a plugin read outside data that are not there
+    ├─ PluginHung        raised in a plugin that does not return, to get it out
     ├─ HandleClosed      a plugin wrote through its handle while an attempt was decided
     ├─ AuditError        a derived count that differs from its recount
     ├─ CredentialsError  credentials for the API server that cannot be had
@@ -97,6 +98,10 @@ class PluginError(BayplanError):
         self.point = point
         self.message = message
         super().__init__(f'running {point} plugin "{plugin}": {message}')
+
+
+class PluginHung(BayplanError):
+    """Raised in a plugin that does not return; the runner makes a PluginError of it."""
 
 
 class DataMissing(BayplanError):
