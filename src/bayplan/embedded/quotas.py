@@ -66,10 +66,9 @@ class Quotas:
         for entry in self._of(namespace):
             quota = entry.decode()
             hard = as_object(at(quota, "spec", "hard"))
+            if kind.shelf == "pods" and _in_scope(obj, quota):
+                self._check_named(kind, obj, quota)
             takes = _usage(kind.shelf, obj, quota)
-            if not takes:
-                continue
-            self._check_named(kind, obj, quota)
             used = self._used(entry.key)
             over = [
                 name
@@ -87,8 +86,6 @@ class Quotas:
 
     def _check_named(self, kind: Kind, obj: Object, quota: Object) -> None:
         """A pod must say how much it takes of what is limited."""
-        if kind.shelf != "pods":
-            return
         missing: dict[str, list[str]] = {}
         for limited in as_object(at(quota, "spec", "hard")):
             side, _, resource = limited.rpartition(".")

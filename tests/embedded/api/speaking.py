@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import Random
@@ -25,7 +25,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 class Reply:
     status: int
     body: Any
-    headers: dict[str, str]
+    headers: Mapping[str, str]
 
     @property
     def message(self) -> str:
@@ -75,7 +75,7 @@ class Speaker:
             raw = await response.read()
             is_json = "json" in response.headers.get("Content-Type", "")
             answer = json.loads(raw) if raw and is_json else raw.decode()
-            return Reply(response.status, answer, dict(response.headers))
+            return Reply(response.status, answer, response.headers)
 
     async def get(self, path: str, accept: str = "") -> Reply:
         return await self.call("GET", path, accept=accept)
