@@ -29,8 +29,8 @@ $(STAMP): pyproject.toml requirements/dev.txt
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(STAMP) ## Decide a few example pods and show why
-	$(BIN)/bayplan evaluate examples/first-decisions.jsonl --table
+demo: $(STAMP) ## A cluster, a workload and bayplan at work on it, in less than a minute (ARGS=--serve stays)
+	$(BIN)/bayplan demo $(ARGS)
 
 test: $(STAMP) ## Run the tests (ARGS="-k taint" for some of them)
 	$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
