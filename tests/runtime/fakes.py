@@ -245,7 +245,7 @@ async def scheduling(
     api = Small()
     bench: Bench
     around = Surroundings(
-        api=api,  # type: ignore[arg-type]  # it has the one method that is called
+        api=api,
         clock=clock,
         metrics=Metrics(),
         hostname="here",

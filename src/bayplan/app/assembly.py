@@ -41,7 +41,7 @@ from bayplan.runtime.waiting import WaitingPods
 from bayplan.telemetry.metrics import Metrics, single
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.clock import Clock
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.framework.algorithm import Algorithm
@@ -72,7 +72,7 @@ _AWAITED: Final = (resources.PERSISTENT_VOLUMES, resources.PERSISTENT_VOLUME_CLA
 class Surroundings:
     """What a scheduler is put into."""
 
-    api: Api
+    api: Sender
     clock: Clock
     metrics: Metrics
     hostname: str
@@ -90,8 +90,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         ConfigError: a plugin cannot be built.
     """
     clock, metrics = around.clock, around.metrics
-    # ReadOnly has the one method of an Api that is called from here on.
-    api: Api = ReadOnly(around.api) if around.dry_run else around.api  # type: ignore[assignment]
+    api: Sender = ReadOnly(around.api) if around.dry_run else around.api
     seed = around.seed if config.own.seed is None else config.own.seed
 
     cluster = Cluster()

@@ -41,7 +41,7 @@ from bayplan.model.pod import Pod
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.telemetry.metrics import Metrics
 
@@ -73,7 +73,7 @@ class PodNews(Protocol):
 class BindRequests:
     """Sends bindings."""
 
-    def __init__(self, api: Api, metrics: Metrics, may_write: Callable[[], bool]) -> None:
+    def __init__(self, api: Sender, metrics: Metrics, may_write: Callable[[], bool]) -> None:
         self._api = api
         self._metrics = metrics
         #: Whether this process still leads: asked right before each binding.

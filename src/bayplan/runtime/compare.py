@@ -29,7 +29,7 @@ from bayplan.runtime.scheduler import POD_FIELDS
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.runtime.scheduler import Scheduler
 
 _log: Final = get_logger(__name__)
@@ -48,7 +48,7 @@ _DUMPED: Final = 1000
 Difference = tuple[str, str]
 
 
-async def compare(api: Api, scheduler: Scheduler) -> None:
+async def compare(api: Sender, scheduler: Scheduler) -> None:
     """Compare, log and count; then log what waits in the queue."""
     try:
         found = await differences(api, scheduler)
@@ -87,7 +87,7 @@ def _dump(scheduler: Scheduler) -> None:
         )
 
 
-async def differences(api: Api, scheduler: Scheduler) -> set[Difference]:
+async def differences(api: Sender, scheduler: Scheduler) -> set[Difference]:
     """What differs at this moment; some of it may only be late."""
     fresh = Cluster()
     async for node in _listed(api, NODES, ""):
@@ -104,7 +104,7 @@ async def differences(api: Api, scheduler: Scheduler) -> set[Difference]:
     return found | set(_of_sums(cluster, fresh))
 
 
-async def _listed(api: Api, resource: Resource[T], selector: str) -> AsyncIterator[T]:
+async def _listed(api: Sender, resource: Resource[T], selector: str) -> AsyncIterator[T]:
     """All objects of a kind; those that cannot be read are left out, as the informer does."""
     token = ""
     while True:

@@ -30,7 +30,7 @@ from bayplan.telemetry import events
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.clock import Clock
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.plugins.default_preemption.evictions import Evictions
@@ -67,7 +67,7 @@ class Evictor:
 
     def __init__(
         self,
-        api: Api,
+        api: Sender,
         clock: Clock,
         metrics: Metrics,
         recorder: Recorder,

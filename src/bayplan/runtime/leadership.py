@@ -18,7 +18,7 @@ from bayplan.model.lease import Lease
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.clock import Clock
     from bayplan.framework.config import Configuration
     from bayplan.telemetry.events import EventText
@@ -33,7 +33,7 @@ class AlreadyServedError(BayplanError):
     """A kube-scheduler is at work for the same pods."""
 
 
-async def check_default_scheduler(api: Api, config: Configuration, clock: Clock) -> None:
+async def check_default_scheduler(api: Sender, config: Configuration, clock: Clock) -> None:
     """Two schedulers under one name fight over every pod: refuse to be the second one.
 
     Raises:

@@ -1,6 +1,6 @@
 """An API that is read and never written: what a dry run works with.
 
-Takes the place of ``client.api.Api`` behind events, conditions and evictions; bindings are not even asked for
+Takes the place of the real one (``client.api.Sender``) behind events, conditions and evictions; bindings are not even asked for
 (``runtime.binding``).
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.client.lanes import Lane
     from bayplan.client.request import Request
 
@@ -21,7 +21,7 @@ _log: Final = get_logger(__name__)
 class ReadOnly:
     """Passes reads on; of writes it only says what would have been written."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Sender) -> None:
         self._api = api
 
     async def send(self, request: Request, lane: Lane, *, timeout_s: float | None = None) -> bytes:

@@ -18,7 +18,7 @@ from bayplan.model.decode import decode_as
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.clock import Clock
 
 #: Something else than a volume may have changed (the pod, the node): look this often in any case.
@@ -28,7 +28,7 @@ _LOOK_S: Final = 1.0
 class LiveVolumes:
     """Writing volumes and claims, and waiting for them."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
+    def __init__(self, api: Sender, clock: Clock) -> None:
         self._api = api
         self._clock = clock
         self._waiting: set[asyncio.Future[None]] = set()

@@ -20,7 +20,7 @@ from bayplan.telemetry.events import POD_SCHEDULED
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.clock import Clock
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.model.pod import Pod
@@ -56,7 +56,7 @@ class _Wish:
 class Conditions:
     """Writes ``PodScheduled`` conditions and nominated nodes."""
 
-    def __init__(self, api: Api, clock: Clock) -> None:
+    def __init__(self, api: Sender, clock: Clock) -> None:
         self._api = api
         self._clock = clock
         #: By uid: pending pods as the API server shows them, and as they should be.

@@ -19,7 +19,7 @@ from bayplan.errors import ApiError, BayplanError, NotFound
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
-    from bayplan.client.api import Api
+    from bayplan.client.api import Sender
     from bayplan.clock import Clock
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.telemetry.events import EventText
@@ -71,7 +71,7 @@ class Recorder:
     """Writes events in the background."""
 
     def __init__(
-        self, api: Api, clock: Clock, metrics: Metrics, hostname: str, *, limit: int = LIMIT
+        self, api: Sender, clock: Clock, metrics: Metrics, hostname: str, *, limit: int = LIMIT
     ) -> None:
         self._api = api
         self._clock = clock
