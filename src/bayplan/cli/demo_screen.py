@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from rich.console import Console
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _CAPTION: Final = "bayplan.io/demo"
 _WHY: Final = "bayplan.io/why"
-_LATENCY: Final = "bayplan.io/schedulerLatency"
 _ZONE: Final = "topology.kubernetes.io/zone"
 #: Plugins named in the table.
 _NAMED: Final = 3
@@ -99,7 +97,6 @@ class Screen:
             for node in store.list("nodes")
         }
         table = Table("workload", "wants", "bound", "where", "why there", header_style="bold")
-        waits: list[float] = []
         for obj in objects:
             caption = text_at(obj, "metadata", "annotations", _CAPTION)
             if not caption:
@@ -107,7 +104,6 @@ class Screen:
             name = text_at(obj, "metadata", "name")
             pods = store.list("pods", "default", labels=f"app={name}")
             bound = [pod for pod in pods if text_at(pod, "spec", "nodeName")]
-            waits += [_seconds(text_at(pod, "metadata", "annotations", _LATENCY)) for pod in bound]
             table.add_row(
                 name,
                 caption,
@@ -118,11 +114,6 @@ class Screen:
         self._console.print()
         self._console.print(table)
         self._say_preempted(store)
-        known = [wait for wait in waits if wait >= 0]
-        if known:
-            self._console.print(
-                f"Half of the pods were bound within {median(known) * 1000:.0f} ms of their first attempt."
-            )
 
     def _say_preempted(self, store: Store) -> None:
         for event in store.list("events", "default"):
@@ -184,10 +175,3 @@ def _why_not(pods: Sequence[Object]) -> str:
             if one.get("reason") == "Unschedulable":
                 return str(one.get("message", "")).partition(". ")[0]
     return ""
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(text.removesuffix("s"))
-    except ValueError:
-        return -1.0
