@@ -79,7 +79,8 @@ class Stage:
         with contextlib.closing(Port()) as free:
             port = free.number
         words = command(subject, plane.binaries.folder, config, login, port)
-        running = Running(name, plane.start(name, words), port, admin.certificate, admin.key)
+        process = plane.start(name, words)
+        running = Running(name, subject, process, port, admin.certificate, admin.key)
         self.schedulers.append(running)
         return running
 

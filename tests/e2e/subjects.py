@@ -43,11 +43,16 @@ class Running:
     """A scheduler that has been started."""
 
     name: str
+    subject: Subject
     process: Process
     port: int
     #: An administrator's certificate, for the pages that are not for everybody.
     certificate: Path
     key: Path
+
+    def log(self) -> str:
+        """All that it has said so far."""
+        return self.process.log.read_text(encoding="utf-8", errors="replace")
 
     def page(self, path: str) -> tuple[int, str]:
         """Status and text of one of its own pages; status 0 if it does not answer."""

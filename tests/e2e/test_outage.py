@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bayplan.testing.control_plane import wait_until
 from tests.e2e.feeding import Feeder
 from tests.e2e.stage import Stage, node, pod
 
@@ -34,7 +35,7 @@ def test_an_api_server_that_is_stopped_and_started_under_load(stage: Stage, endi
 def test_what_happened_while_nobody_could_watch_is_learnt_from_a_list(stage: Stage) -> None:
     """410 Gone: the revisions in between are compacted away, so that deletions are never told."""
     stage.add(node("stays", cpu="2"), node("goes", cpu="2"))
-    stage.start_scheduler().wait_ready()
+    scheduler = stage.start_scheduler().wait_ready()
     for name, home in (("kept", "stays"), ("ends", "stays"), ("gone", "goes")):
         here = {"kubernetes.io/hostname": home}
         stage.add(pod(name).requests(cpu="1").node_selector(here))
@@ -48,13 +49,16 @@ def test_what_happened_while_nobody_could_watch_is_learnt_from_a_list(stage: Sta
         other.delete(pod("gone").manifest, grace_s=0)
         other.delete(node("goes").manifest)
         other.create(node("comes", cpu="1").manifest)
+        other.create(node("tainted").taint("for-nobody").manifest)
         stage.plane.etcd.compact()
     stage.plane.start_api()
 
     # The room of a pod whose end was never told, a node whose beginning was not, and one that is no more.
     assert stage.wait_bound("default/waits") == {"default/waits": "stays"}
+    nodes = 'scheduler_cache_size{type="nodes"}'
+    wait_until(lambda: scheduler.metric(nodes) == 3, "list of three nodes", 60)
     stage.add(pod("new").requests(cpu="1"))
     assert stage.wait_bound("default/new") == {"default/new": "comes"}
     stage.add(pod("too-many").requests(cpu="1"))
     stage.may_wait.add("default/too-many")
-    assert stage.wait_refused("default/too-many").startswith("0/2 nodes are available: ")
+    assert stage.wait_refused("default/too-many").startswith("0/3 nodes are available: ")
