@@ -197,8 +197,7 @@ def patch_status(
     Args:
         namespace: the pod's.
         name: the pod's.
-        uid: the pod's; if another pod has the name by now, the API server refuses (Invalid: a uid cannot be changed).
-            Empty: whichever has the name.
+        uid: the pod's; if another pod has the name by now, the answer is a Conflict. Empty: whichever has the name.
         conditions: the others stay.
         nominated_node_name: None leaves it, empty clears it.
     """

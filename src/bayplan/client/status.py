@@ -38,8 +38,13 @@ _CLASSES: Final[dict[int, type[ApiError]]] = {
 }
 
 
+class _Cause(msgspec.Struct):
+    field: str = ""
+
+
 class _Details(msgspec.Struct, rename="camel"):
     retry_after_seconds: int = 0
+    causes: tuple[_Cause, ...] = ()
 
 
 class _ListMeta(msgspec.Struct):
@@ -76,7 +81,7 @@ def error_of(status: int, body: bytes, *, request: str, retry_after_s: float = 0
     status = status or said.code or 500
     if said.details is not None:
         retry_after_s = max(retry_after_s, float(said.details.retry_after_seconds))
-    error = _class_of(status, said.reason)(
+    error = _class_of(status, said)(
         status, said.reason, said.message, request=request, retry_after_s=retry_after_s
     )
     if isinstance(error, Gone) and said.metadata is not None:
@@ -93,9 +98,12 @@ def read_status(body: bytes) -> Status | None:
     return found if found.kind == "Status" else None
 
 
-def _class_of(status: int, reason: str) -> type[ApiError]:
-    if reason == "AlreadyExists":
+def _class_of(status: int, said: Status) -> type[ApiError]:
+    if said.reason == "AlreadyExists":
         return AlreadyExists
+    if said.details is not None and any(c.field == "metadata.uid" for c in said.details.causes):
+        # "Field is immutable", says the API server of a patch that names a uid: another object has the name by now.
+        return Conflict
     if status >= 500:
         return ServerError
     return _CLASSES.get(status, ApiError)
