@@ -38,7 +38,7 @@ class Column(Generic[D]):
 
 
 class Rows:
-    """Which rows are in use; the lowest free row is given out first, so columns stay dense."""
+    """Which rows are in use; one that was given back is used again before a new one, so columns stay dense."""
 
     __slots__ = ("_columns", "_free", "capacity", "used")
 
