@@ -50,12 +50,16 @@ class Serving:
     secure_port: int = 10259
     #: Plain HTTP, for health and metrics; 0: none.
     http_port: int = 0
+    http_bind_address: str = "127.0.0.1"
     cert_file: str = ""
     key_file: str = ""
     cert_dir: str = ""
     #: Whom to ask who somebody is and what he may do; empty: the scheduler's own kubeconfig.
     authentication_kubeconfig: str = ""
     authorization_kubeconfig: str = ""
+    #: Signs clients' certificates; empty: looked up in the cluster, unless that is skipped.
+    client_ca_file: str = ""
+    authentication_skip_lookup: bool = False
     always_allow_paths: Sequence[str] = ("/healthz", "/readyz", "/livez")
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.app.assembly import Surroundings, assemble
 from bayplan.app.options import Options, configure, election_settings, rate_limit
+from bayplan.app.serving import serving
 from bayplan.client.api import Api, ApiSettings
 from bayplan.client.config import load
 from bayplan.client.informer import Informer
@@ -35,6 +36,7 @@ from bayplan.clock import Clock, SystemClock
 from bayplan.errors import ApiError, CredentialsError, Unreachable
 from bayplan.runtime.compare import compare
 from bayplan.runtime.leadership import check_default_scheduler, lease_reference
+from bayplan.runtime.watchdog import Watchdog
 from bayplan.telemetry import events
 from bayplan.telemetry.log import get_logger
 from bayplan.telemetry.metrics import Metrics
@@ -97,7 +99,10 @@ async def serve_scheduler(options: Options, clock: Clock | None = None) -> int:
             )
             for feed in scheduler.feeds
         ]
-        return await Process(config, around, scheduler, informers, elector).run()
+        process = Process(config, around, scheduler, informers, elector)
+        with Watchdog(clock, on_interrupt=metrics.plugin_interrupted) as watchdog:
+            async with serving(options.serving, process, watchdog, rng):
+                return await process.run()
     finally:
         await api.close()
 

@@ -69,6 +69,13 @@ class Watchdog:
 
     # --- in the main thread --------------------------------------------------------------------------------------------
 
+    def __enter__(self) -> Watchdog:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def start(self) -> None:
         """Watch the running loop."""
         self._handler_before = signal.signal(_SIGNAL, self._interrupt)
