@@ -127,6 +127,9 @@ def _spread(luck: Luck) -> Thing:
     case = _cluster(luck, tainted=luck.one((0.0, 0.4)))
     pod = case["pod"]
     neighbours.add_spread(luck, pod)
+    if luck.chance(0.02):
+        wrong = selectors.wrong_label_selector(luck)
+        pod["spec"]["topologySpreadConstraints"][0]["labelSelector"] = wrong
     if luck.chance(0.4):
         pod["spec"]["affinity"] = {"nodeAffinity": selectors.node_affinity(luck, _names(case))}
     luck.maybe(pod["spec"], "nodeSelector", 0.1, lambda: selectors.node_selector(luck))
@@ -153,6 +156,8 @@ def _inter_pod(luck: Luck) -> Thing:
             neighbours.add_affinity(luck, pod)
     if luck.chance(0.85):
         neighbours.add_affinity(luck, case["pod"])
+    if luck.chance(0.02):
+        neighbours.spoil_affinity(luck, case["pod"])
     luck.maybe(case, "config", 0.25, lambda: configs.config(luck, _names(case)))
     if luck.chance(0.15):
         _nominate(luck, case, 0.2)
@@ -240,6 +245,8 @@ def _budget(luck: Luck, case: Thing) -> Thing:
         status["disruptedPods"] = dict.fromkeys(luck.some(names, 3, 1), "2026-01-01T00:00:00Z")
     spec: Thing = {"minAvailable": luck.one((1, "50%"))}
     selector = selectors.label_selector(luck)
+    if luck.chance(0.03):
+        selector = selectors.wrong_label_selector(luck)
     if selector is not None:
         spec["selector"] = selector
     meta = {

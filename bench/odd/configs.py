@@ -11,6 +11,8 @@ _SCORERS = ("TaintToleration", "NodeAffinity", "NodeResourcesFit", "PodTopologyS
             "NodeResourcesBalancedAllocation", "ImageLocality", "VolumeBinding")  # fmt: skip
 _FILTERS = ("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit", "VolumeRestrictions",
             "NodeVolumeLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread", "InterPodAffinity")  # fmt: skip
+#: Those that can do without their PreScore.
+_SCORE_ALONE = ("NodeAffinity", "NodeResourcesFit", "NodeResourcesBalancedAllocation")
 _RESOURCES = (
     "cpu",
     "memory",
@@ -214,4 +216,5 @@ def _plugins(luck: Luck) -> Thing:
         0.05,
         lambda: {"disabled": [{"name": luck.one(("NodeAffinity", "NodeUnschedulable"))}]},
     )
+    luck.maybe(made, "preScore", 0.1, lambda: {"disabled": [{"name": luck.one(_SCORE_ALONE)}]})
     return made

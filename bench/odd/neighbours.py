@@ -11,6 +11,7 @@ from bench.odd.selectors import (
     ZONE,
     label_selector,
     namespace_selector,
+    wrong_label_selector,
 )
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -61,6 +62,19 @@ def add_affinity(luck: Luck, made: Thing, required: float = 0.5, preferred: floa
             affinity.setdefault(luck.one(("podAffinity", "podAntiAffinity")), {}).setdefault(
                 _REQUIRED, []
             ).append(near)
+
+
+def spoil_affinity(luck: Luck, made: Thing) -> None:
+    """A term that the API server refuses."""
+    wrong = term(luck) | {
+        luck.one(("labelSelector", "namespaceSelector")): wrong_label_selector(luck)
+    }
+    affinity = made["spec"].setdefault("affinity", {})
+    terms = affinity.setdefault(luck.one(("podAffinity", "podAntiAffinity")), {})
+    if luck.chance(0.5):
+        terms.setdefault(_REQUIRED, []).append(wrong)
+    else:
+        terms.setdefault(_PREFERRED, []).append({"weight": 5, "podAffinityTerm": wrong})
 
 
 def spread(luck: Luck, made: Thing) -> Thing:

@@ -60,7 +60,9 @@ def node(
         for key, values in NODE_LABELS.items()
         if luck.chance(0.85 if key in {ZONE, REGION} else 0.4)
     }
-    if luck.chance(0.95):
+    if luck.chance(0.02):
+        labels = {}
+    elif luck.chance(0.95):
         labels[HOST] = name if luck.chance(0.97) else "twin"
     if luck.chance(0.03):
         labels[OLD_ZONE], labels[OLD_REGION] = luck.one(("z1", "z9")), "r1"

@@ -90,13 +90,44 @@ def node_term(luck: Luck, names: list[str], wild: float = 1.0) -> Thing:
     if luck.chance(0.85):
         term["matchExpressions"] = luck.times(lambda: _node_requirement(luck, names, wild), 2, 1)
     if luck.chance(0.25) or not term:
-        term["matchFields"] = luck.times(
-            lambda: _field(luck, names), 2 if luck.chance(0.2) else 1, 1
-        )
+        most = 2 if luck.chance(0.2) else 1
+        term["matchFields"] = luck.times(lambda: _field(luck, names), most, 1)
+        if luck.chance(0.05 * wild):
+            term["matchFields"].append(luck.one(_WRONG_FIELDS))
     return term
 
 
+#: What the API server refuses; a term with such a requirement matches nothing, or fails the attempt.
+_WRONG: tuple[Thing, ...] = (
+    {"key": "disk", "operator": "Like", "values": ["ssd"]},
+    {"key": "disk", "operator": "In", "values": []},
+    {"key": "disk", "operator": "In"},
+    {"key": "disk", "operator": "Exists", "values": ["ssd"]},
+    {"key": "cores", "operator": "Gt", "values": ["1", "2"]},
+    {"key": "not a key", "operator": "Exists"},
+)
+_WRONG_FIELDS: tuple[Thing, ...] = (
+    {"key": "metadata.name", "operator": "In", "values": ["n00", "n01"]},
+    {"key": "metadata.name", "operator": "In", "values": []},
+    {"key": "metadata.name", "operator": "Exists"},
+    {"key": "metadata.namespace", "operator": "In", "values": ["n00"]},
+)
+_WRONG_LABELS: tuple[Thing, ...] = (
+    {"matchExpressions": [{"key": "app", "operator": "In", "values": []}]},
+    {"matchExpressions": [{"key": "app", "operator": "Gt", "values": ["1"]}]},
+    {"matchExpressions": [{"key": "app", "operator": "Exists", "values": ["web"]}]},
+    {"matchLabels": {"app": "not a value"}},
+)
+
+
+def wrong_label_selector(luck: Luck) -> Thing:
+    """A label selector that the API server refuses."""
+    return luck.one(_WRONG_LABELS)
+
+
 def _node_requirement(luck: Luck, names: list[str], wild: float) -> Thing:
+    if luck.chance(0.02 * wild):
+        return luck.one(_WRONG)
     operator = luck.one(("In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"))
     key = luck.one((*NODE_LABELS, HOST, "absent"))
     if operator in {"Gt", "Lt"}:

@@ -597,7 +597,16 @@ def test_terms_that_cannot_be_read_fail_their_own_pod_alone() -> None:
     answer = verdict.plugin.prefilter(verdict.pod, verdict.cluster.view, verdict.state)
     assert isinstance(answer, Rejected)
     assert answer.code is Code.UNRESOLVABLE
-    assert answer.message.startswith("parsing pod: ")
+    said_once = (
+        "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
+    )
+    assert answer.message == f"parsing pod: requiredAffinityTerms: {said_once}"
+    both = ask(db("new", term("near", HOST, bad), term("away", HOST, bad)).build())
+    answer = both.plugin.prefilter(both.pod, both.cluster.view, both.state)
+    assert isinstance(answer, Rejected)
+    assert answer.message == (
+        f"parsing pod: [requiredAffinityTerms: {said_once}, requiredAntiAffinityTerms: {said_once}]"
+    )
     got, _ = asked_of(web("new", term("near", HOST)), db("d", term("away", HOST, bad)).on("a1"))
     assert got == [""] * 4
 

@@ -6,8 +6,11 @@ against kins.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from bayplan.errors import SelectorError
+from bayplan.model.label_syntax import aggregate
 from bayplan.model.selectors import NOTHING, Selector, compile_label_selector
 
 if TYPE_CHECKING:
@@ -54,6 +57,9 @@ class PlacedTerm(NamedTuple):
     weight: int = 0
 
 
+_PlacedTerms: TypeAlias = tuple[PlacedTerm, ...]
+
+
 class Terms(NamedTuple):
     """All inter-pod terms of a pod."""
 
@@ -96,23 +102,30 @@ def compile_affinity(affinity: Affinity | None, namespace: str) -> Terms:
     if affinity is None:
         return NO_TERMS
     near, far = affinity.pod_affinity, affinity.pod_anti_affinity
-    return Terms(
-        tuple(_compile(term, namespace) for term in near.required),
-        tuple(_compile(term, namespace) for term in far.required),
-        (
-            *(_compile(w.pod_affinity_term, namespace, w.weight) for w in near.preferred),
-            *(_compile(w.pod_affinity_term, namespace, -w.weight) for w in far.preferred),
-        ),
-    )
+    problems: list[str] = []
+
+    def compile_all(what: str, terms: Iterable[tuple[PodAffinityTerm, int]]) -> _PlacedTerms:
+        try:
+            return tuple(_compile(term, namespace, weight) for term, weight in terms)
+        except SelectorError as error:
+            problems.append(f"{what}: {error}")
+            return ()
+
+    required = compile_all("requiredAffinityTerms", ((t, 0) for t in near.required))
+    excluded = compile_all("requiredAntiAffinityTerms", ((t, 0) for t in far.required))
+    liked = ((w.pod_affinity_term, w.weight) for w in near.preferred)
+    disliked = ((w.pod_affinity_term, -w.weight) for w in far.preferred)
+    preferred = compile_all("preferredAffinityTerms", liked)
+    preferred += compile_all("preferredAntiAffinityTerms", disliked)
+    if problems:
+        raise SelectorError(aggregate(problems))
+    return Terms(required, excluded, preferred)
 
 
-def _compile(term: PodAffinityTerm, namespace: str, weight: int = 0) -> PlacedTerm:
+def _compile(term: PodAffinityTerm, namespace: str, weight: int) -> PlacedTerm:
+    selector = compile_label_selector(term.label_selector)
     names = term.namespaces
     if not names and term.namespace_selector is None:
         names = (namespace,)  # the pod's own is meant where none is said
-    compiled = Term(
-        frozenset(names),
-        compile_label_selector(term.namespace_selector),
-        compile_label_selector(term.label_selector),
-    )
-    return PlacedTerm(compiled, term.topology_key, weight)
+    by_labels = compile_label_selector(term.namespace_selector)
+    return PlacedTerm(Term(frozenset(names), by_labels, selector), term.topology_key, weight)
