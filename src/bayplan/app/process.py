@@ -36,6 +36,7 @@ from bayplan.clock import Clock, SystemClock
 from bayplan.errors import ApiError, CredentialsError, Unreachable
 from bayplan.runtime.compare import compare
 from bayplan.runtime.leadership import check_default_scheduler, lease_reference
+from bayplan.runtime.permissions import Permissions, Right, needed
 from bayplan.runtime.watchdog import Watchdog
 from bayplan.telemetry import events
 from bayplan.telemetry.log import get_logger
@@ -99,7 +100,10 @@ async def serve_scheduler(options: Options, clock: Clock | None = None) -> int:
             )
             for feed in scheduler.feeds
         ]
-        process = Process(config, around, scheduler, informers, elector)
+        rights = _rights(scheduler, config, elector, options)
+        permissions = Permissions(api, tuple(rights))
+        process = Process(config, around, scheduler, informers, elector, permissions)
+        metrics.leader.pull = lambda: _leading(config, elector)
         with Watchdog(clock, on_interrupt=metrics.plugin_interrupted) as watchdog:
             async with serving(options.serving, process, watchdog, rng):
                 return await process.run()
@@ -129,6 +133,20 @@ async def _reach(api: Api, access: ClusterAccess) -> None:
         ) from error
 
 
+def _rights(
+    scheduler: Scheduler, config: Configuration, elector: Elector | None, options: Options
+) -> Iterator[Right]:
+    namespace = config.leader_election.resource_namespace if elector is not None else None
+    watched = [feed.resource for feed in scheduler.feeds]
+    return needed(watched, namespace, writes=not options.dry_run)
+
+
+def _leading(config: Configuration, elector: Elector | None) -> dict[tuple[str, ...], float]:
+    if elector is None:
+        return {}
+    return {(config.leader_election.resource_name,): float(elector.is_leader)}
+
+
 def _elector(
     api: Api, config: Configuration, options: Options, clock: Clock, rng: random.Random
 ) -> Elector | None:
@@ -148,6 +166,7 @@ class Process:
     scheduler: Scheduler
     informers: Sequence[Informer[Any]]
     elector: Elector | None
+    permissions: Permissions
 
     def __post_init__(self) -> None:
         self._stop = asyncio.Event()
@@ -174,6 +193,7 @@ class Process:
                 helpers = [
                     tasks.create_task(self.scheduler.write_reports()),
                     tasks.create_task(self._notice_stalls()),
+                    tasks.create_task(self.permissions.run()),
                 ]
                 late = self.config.delay_cache_until_active and self.elector is not None
                 if not late:

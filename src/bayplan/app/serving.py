@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bayplan.client.informer import Informer
     from bayplan.client.leases import Elector
     from bayplan.framework.config import Configuration
+    from bayplan.runtime.permissions import Permissions, Right
     from bayplan.runtime.watchdog import Watchdog
 
 #: What kube-scheduler allows beyond the lease before it calls itself ill.
@@ -45,6 +46,7 @@ class Shown(Protocol):
     around: Surroundings
     informers: Sequence[Informer[Any]]
     elector: Elector | None
+    permissions: Permissions
 
     @property
     def synced(self) -> bool: ...
@@ -134,6 +136,8 @@ def _health(shown: Shown, watchdog: Watchdog) -> Health:
             *lease,
             Check("shutdown", lambda: "process is shutting down" if shown.stopping else None),
             Check("sched-handler-sync", lambda: _not_listed(shown)),
+            # One for each right, since the names of checks are public and what fails is not.
+            *(_allowed(shown.permissions, right) for right in shown.permissions.rights),
         ],
     )
 
@@ -142,6 +146,13 @@ def _overdue(elector: Elector) -> str | None:
     if elector.overdue_s() <= _LEASE_GRACE_S:
         return None
     return f"failed election to renew leadership on lease: {elector.last_error}"
+
+
+def _allowed(permissions: Permissions, right: Right) -> Check:
+    def probe() -> str | None:
+        return f"may not {right}" if permissions.lacks(right) else None
+
+    return Check(f"rbac:{str(right).replace(' ', ':')}", probe)
 
 
 def _not_listed(shown: Shown) -> str | None:

@@ -1,0 +1,124 @@
+"""What the scheduler has to be allowed to do, and whether it is: so that readiness names the verb that a role lacks.
+
+The API server is asked for each right once at the start, often as long as one is missing, and now and then after that
+(SelfSubjectAccessReview, which everybody may ask for). Without an answer, what was known before holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from bayplan.client.lanes import Lane
+from bayplan.client.request import JSON, Request
+from bayplan.errors import BayplanError
+from bayplan.telemetry.log import get_logger
+
+if TYPE_CHECKING:
+    from bayplan.client.api import Sender
+    from bayplan.client.resources import Resource
+
+_log: Final = get_logger(__name__)
+
+_PATH: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+#: How often all rights are looked at, and how often while one is missing.
+_LOOK_S: Final = 60.0
+_LOOK_AGAIN_S: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One verb of one resource."""
+
+    verb: str
+    resource: str
+    group: str = ""
+    subresource: str = ""
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        """``create pods/binding``, ``list csinodes.storage.k8s.io``."""
+        name = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        return f"{self.verb} {name}.{self.group}" if self.group else f"{self.verb} {name}"
+
+
+_WRITES: Final = (
+    Right("get", "pods"),
+    Right("create", "pods", subresource="binding"),
+    Right("patch", "pods", subresource="status"),
+    Right("delete", "pods"),
+    Right("create", "events", "events.k8s.io"),
+    Right("patch", "events", "events.k8s.io"),
+    Right("patch", "persistentvolumes"),
+    Right("patch", "persistentvolumeclaims"),
+)
+
+
+def needed(
+    watched: Iterable[Resource[Any]], lease_namespace: str | None, *, writes: bool
+) -> Iterator[Right]:
+    """All rights of a scheduler that watches these kinds; without a lease where none is held."""
+    for resource in watched:
+        for verb in ("list", "watch"):
+            yield Right(verb, resource.plural, resource.group)
+    if writes:
+        yield from _WRITES
+    if lease_namespace is not None:
+        for verb in ("get", "create", "update"):
+            yield Right(verb, "leases", "coordination.k8s.io", namespace=lease_namespace)
+
+
+class Permissions:
+    """Which rights are missing."""
+
+    def __init__(self, api: Sender, rights: Sequence[Right]) -> None:
+        self._api = api
+        self.rights = rights
+        self._missing: set[Right] = set()
+
+    def lacks(self, right: Right) -> bool:
+        """Whether the API server has said that this is not allowed."""
+        return right in self._missing
+
+    async def run(self) -> None:
+        """Look again and again until cancelled."""
+        while True:
+            await self.look()
+            await asyncio.sleep(_LOOK_AGAIN_S if self._missing else _LOOK_S)
+
+    async def look(self) -> None:
+        """Ask for every right."""
+        for right in self.rights:
+            try:
+                answer = await self._api.send(_review(right), Lane.READ)
+                allowed = bool(msgspec.json.decode(answer)["status"]["allowed"])
+            except (BayplanError, msgspec.MsgspecError, LookupError, TypeError) as error:
+                if debug := _log.v(2):
+                    debug.info("Cannot ask what is allowed", right=str(right), err=error)
+                return
+            if not allowed and right not in self._missing:
+                self._missing.add(right)
+                _log.error("Not allowed", None, right=str(right), namespace=right.namespace)
+            elif allowed and right in self._missing:
+                self._missing.discard(right)
+                _log.info("Allowed now", right=str(right))
+
+
+def _review(right: Right) -> Request:
+    attributes = {
+        "verb": right.verb,
+        "group": right.group,
+        "resource": right.resource,
+        "subresource": right.subresource,
+        "namespace": right.namespace,
+    }
+    body = {
+        "kind": "SelfSubjectAccessReview",
+        "apiVersion": "authorization.k8s.io/v1",
+        "spec": {"resourceAttributes": {k: v for k, v in attributes.items() if v}},
+    }
+    return Request("POST", _PATH, msgspec.json.encode(body), JSON, guarded=True)
