@@ -162,8 +162,14 @@ class Informer(Generic[T]):
                     self._works()
                 await self._watch()
             except Gone as error:
+                if not self._version:
+                    await self._pause(error, "expired")
+                    continue
+                # What becomes of a watch after a long pause: nothing is wrong with anybody.
+                _log.info("The watch is too old to be gone on with", resource=self.name)
                 self._version = ""
-                await self._pause(error, "expired")
+                self._restarted("expired")
+                await asyncio.sleep(self._backoff.next(self._clock.monotonic()))
             except NotFound as error:
                 self._version = ""
                 await self._absent(error)
@@ -369,10 +375,7 @@ class Informer(Generic[T]):
     async def _pause(self, error: BayplanError, cause: str) -> None:
         """Note what is wrong, and wait a little longer each time."""
         self._restarted(cause)
-        if cause == "expired" and self.synced and self.last_error is None:
-            # Too old to be gone on with is what becomes of a watch after a long pause: nothing is wrong with anybody.
-            _log.info("The watch is too old to be resumed; listing again", resource=self.name)
-        else:
+        if str(error) != str(self.last_error):
             _log.warning("Cannot list or watch", resource=self.name, err=str(error))
         self.last_error = error
         asked = error.retry_after_s if isinstance(error, ApiError) else 0.0
