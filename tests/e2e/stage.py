@@ -91,6 +91,11 @@ class Stage:
             self._account = self.plane.service_account("bayplan")
         return self._account
 
+    def audit(self) -> list[str]:
+        """What is wrong with what came of it, asked of the schedulers that still run as well."""
+        running = [scheduler for scheduler in self.schedulers if scheduler.process.running]
+        return audit(self.plane.admin, self.pods.events, running, self.may_wait)
+
     # Objects --------------------------------------------------------------------------------------------------------------
 
     def add(self, *things: NodeBuilder | PodBuilder | Obj) -> None:
@@ -183,12 +188,8 @@ def open_stage(folder: Path, binaries: Binaries, subject: Subject) -> Iterator[S
     ):
         stage = Stage(plane, pods, subject)
         yield stage
-        audit(
-            plane.admin,
-            pods.events,
-            [scheduler for scheduler in stage.schedulers if scheduler.process.running],
-            stage.may_wait,
-        )
+        wrong = stage.audit()
+        assert not wrong, "the audit found:\n" + "\n".join(wrong)
 
 
 def documented_role() -> list[Obj]:
