@@ -19,14 +19,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.conformance.compare import differences
+from tests.conformance.stream import as_events
 
 from bayplan.errors import BayplanError
 from bayplan.plugins import default_registry
-from bayplan.sim.cases import verdict_of
+from bayplan.sim.cases import Feed, feed_in_order, verdict_of
 from bench.odd.cases import SUITES, make_case
 
 ROOT = Path(__file__).parents[1]
@@ -59,10 +61,10 @@ def judge(cases: Sequence[Case]) -> list[Verdict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def ours(case: Case) -> Verdict:
+def ours(case: Case, feed: Feed = feed_in_order) -> Verdict:
     """What bayplan says; a surprise is a verdict too."""
     try:
-        return verdict_of(case, default_registry())
+        return verdict_of(case, default_registry(), feed=feed)
     except BayplanError as error:
         return {"id": case["id"], "error": str(error)}
     except Exception as error:  # noqa: BLE001 - that it raised is what is to be reported
@@ -88,11 +90,11 @@ class Tally:
         self.differing += other.differing
 
 
-def compare(cases: Sequence[Case]) -> Tally:
+def compare(cases: Sequence[Case], feed: Feed = feed_in_order) -> Tally:
     """Ask both about these cases."""
     tally = Tally()
     for case, want in zip(cases, judge(cases), strict=True):
-        got = ours(case)
+        got = ours(case, feed)
         tally.suites[case["suite"]] += 1
         found = difference(want, got)
         way = way_of(want)
@@ -169,6 +171,11 @@ def main() -> int:
     parser.add_argument(
         "--suite", action="append", choices=sorted(SUITES), help="only this one (may be repeated)"
     )
+    parser.add_argument(
+        "--stream",
+        action="store_true",
+        help="let the objects arrive as a disorderly stream of events",
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
         "--print", type=int, default=10, dest="shown", help="differing cases to print"
@@ -189,7 +196,8 @@ def main() -> int:
         return 0
     total = Tally()
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        for tally in pool.map(compare, chunks(arguments)):
+        feed = as_events if arguments.stream else feed_in_order
+        for tally in pool.map(partial(compare, feed=feed), chunks(arguments)):
             total.add(tally)
     for case, found in total.differing[: arguments.shown]:
         print(f"-- {case['id']}", *(line[:300] for line in found[:4]), sep="\n   ")
