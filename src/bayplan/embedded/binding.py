@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayplan.embedded import refusals
 from bayplan.embedded.deleting import DeleteOptions, check
+from bayplan.embedded.matching import selects
 from bayplan.embedded.names import subdomain_problems
 from bayplan.embedded.objects import (
     Object,
@@ -24,7 +25,6 @@ from bayplan.embedded.objects import (
     timestamp,
 )
 from bayplan.embedded.writing import check_uid
-from bayplan.model.selectors import selector_from_map
 
 if TYPE_CHECKING:
     from bayplan.embedded.store import Store
@@ -92,7 +92,7 @@ def _check_target(target: Object) -> None:
             for said in subdomain_problems(str(name))
         ]
     if problems:
-        raise refusals.internal_error(", ".join(map(str, problems)))
+        raise refusals.plain_error(", ".join(map(str, problems)))
 
 
 def _check_version(binding: Object, pod: Object) -> None:
@@ -238,27 +238,3 @@ def _check_allowed(budget: Object) -> None:
 
 def _cause(message: str) -> Object:
     return {"reason": "DisruptionBudget", "message": message}
-
-
-def selects(selector: object, labels: dict[str, str]) -> bool:
-    """Whether a LabelSelector as JSON has it selects these labels; an empty one selects all, none selects nothing."""
-    if not isinstance(selector, dict):
-        return False
-    if not selector_from_map(as_object(selector.get("matchLabels"))).matches(labels):
-        return False
-    return all(_holds(one, labels) for one in as_list(selector.get("matchExpressions")))
-
-
-def _holds(expression: Object, labels: dict[str, str]) -> bool:
-    value, values = labels.get(expression.get("key", "")), as_list(expression.get("values"))
-    match expression.get("operator"):
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False

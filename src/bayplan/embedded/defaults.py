@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from bayplan.embedded.objects import Object, as_list, at, metadata, section
-from bayplan.embedded.pod_defaults import default_pod, default_pod_spec, quality_of_service
+from bayplan.embedded.objects import Object, as_list, as_object, at, metadata, section
+from bayplan.embedded.pod_defaults import default_pod, default_pod_spec, first_status
 
 Filler = Callable[[Object], None]
 
@@ -80,6 +80,10 @@ def _stateful_strategy() -> Object:
     return {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
 
 
+def _retain() -> Object:
+    return {"whenDeleted": "Retain", "whenScaled": "Retain"}
+
+
 def _daemon_strategy() -> Object:
     return {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
 
@@ -93,6 +97,7 @@ def _fill_job(job: Object) -> None:
         backoffLimit=6,
         completionMode="NonIndexed",
         suspend=False,
+        manualSelector=False,
         podReplacementPolicy="TerminatingOrFailed",
     )(job)
     _template(job, "spec")
@@ -121,6 +126,46 @@ def _fill_namespace(namespace: Object) -> None:
     if meta.get("name"):
         labels = meta.get("labels") or {}
         meta["labels"] = labels | {"kubernetes.io/metadata.name": meta["name"]}
+
+
+_NODE_INFO: Final = dict.fromkeys(
+    (
+        "machineID",
+        "systemUUID",
+        "bootID",
+        "kernelVersion",
+        "osImage",
+        "containerRuntimeVersion",
+        "kubeletVersion",
+        "kubeProxyVersion",
+        "operatingSystem",
+        "architecture",
+    ),
+    "",
+)
+
+
+def _fill_node(node: Object) -> None:
+    section(node, "spec")
+    status = section(node, "status")
+    status.setdefault("daemonEndpoints", {"kubeletEndpoint": {"Port": 0}})
+    status["nodeInfo"] = _NODE_INFO | as_object(status.get("nodeInfo"))
+
+
+def _fill_volume(volume: Object) -> None:
+    _spec(persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem")(volume)
+    path = at(volume, "spec", "hostPath")
+    if isinstance(path, dict):
+        path.setdefault("type", "")
+
+
+def _fill_definition(definition: Object) -> None:
+    """A CustomResourceDefinition: the names that follow from its kind."""
+    _spec(conversion=lambda: {"strategy": "None"})(definition)
+    names = at(definition, "spec", "names")
+    if isinstance(names, dict) and isinstance(names.get("kind"), str):
+        names.setdefault("singular", names["kind"].lower())
+        names.setdefault("listKind", f"{names['kind']}List")
 
 
 def _fill_claim(claim: Object) -> None:
@@ -162,8 +207,8 @@ _FILLERS: Final[dict[str, Filler]] = {
     "namespaces": _fill_namespace,
     "services": _fill_service,
     "secrets": _top(type="Opaque"),
-    "nodes": _spec(),
-    "persistentvolumes": _spec(persistentVolumeReclaimPolicy="Retain", volumeMode="Filesystem"),
+    "nodes": _fill_node,
+    "persistentvolumes": _fill_volume,
     "persistentvolumeclaims": _fill_claim,
     "replicationcontrollers": _workload(replicas=1),
     "podtemplates": lambda obj: _template(obj),
@@ -183,6 +228,7 @@ _FILLERS: Final[dict[str, Filler]] = {
             podManagementPolicy="OrderedReady",
             updateStrategy=_stateful_strategy,
             revisionHistoryLimit=10,
+            persistentVolumeClaimRetentionPolicy=_retain,
         ),
         _fill_rollout("updateStrategy", _stateful_strategy),
     ),
@@ -203,6 +249,7 @@ _FILLERS: Final[dict[str, Filler]] = {
         volumeLifecycleModes=lambda: ["Persistent"],
     ),
     "resourceclaims.resource.k8s.io": _fill_requests,
+    "customresourcedefinitions.apiextensions.k8s.io": _fill_definition,
 }
 
 
@@ -214,7 +261,7 @@ def _status(**values: Any) -> Filler:
 
 
 def _complete_pod(pod: Object) -> None:
-    pod["status"] = {"phase": "Pending", "qosClass": quality_of_service(pod)}
+    pod["status"] = first_status(pod)
 
 
 def _complete_namespace(namespace: Object) -> None:
@@ -231,10 +278,13 @@ def _complete_service(service: Object) -> None:
         spec["clusterIP"] = f"10.96.{number >> 8}.{number & 255}"
     if spec.get("clusterIP"):
         spec["clusterIPs"] = [spec["clusterIP"]]
+        spec.setdefault("ipFamilies", ["IPv4"])
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
 
 
 def _complete_job(job: Object) -> None:
     """A job's pods are told by the job's uid, unless its author selects them himself."""
+    job["status"] = {}
     spec, uid, name = section(job, "spec"), metadata(job)["uid"], metadata(job).get("name", "")
     if spec.get("manualSelector") is True or not isinstance(spec.get("template"), dict):
         return
@@ -246,6 +296,8 @@ def _complete_job(job: Object) -> None:
         "controller-uid": uid,
         "job-name": name,
     }
+    if not metadata(job).get("labels"):
+        metadata(job)["labels"] = dict(meta["labels"])
 
 
 _COMPLETERS: Final[dict[str, Filler]] = {
@@ -260,6 +312,11 @@ _COMPLETERS: Final[dict[str, Filler]] = {
         currentNumberScheduled=0, numberMisscheduled=0, desiredNumberScheduled=0, numberReady=0
     ),
     "replicasets.apps": _status(replicas=0),
+    "cronjobs.batch": _status(),
+    "resourcequotas": _status(),
+    "poddisruptionbudgets.policy": _status(
+        disruptionsAllowed=0, currentHealthy=0, desiredHealthy=0, expectedPods=0
+    ),
     "statefulsets.apps": _status(replicas=0, availableReplicas=0),
     "replicationcontrollers": _status(replicas=0),
 }

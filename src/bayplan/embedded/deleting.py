@@ -126,16 +126,15 @@ def _mark_pod(pod: Object, asked_s: int | None, now_s: float) -> bool:
     meta = metadata(pod)
     if "deletionTimestamp" not in meta:
         grace_s = _grace_of(pod, asked_s)
-        if grace_s == 0:
-            return True
         _stamp(meta, now_s + grace_s, grace_s)
-        return False
+        return grace_s == 0
     pending_s = number_at(pod, "metadata", "deletionGracePeriodSeconds")
     if pending_s == 0:
         return True
     if asked_s is None or asked_s >= pending_s:
         return False
     if asked_s == 0:
+        meta["deletionGracePeriodSeconds"] = 0
         return True
     # A grace period can only be made shorter, and the end moves with it, though not into the past.
     started_s = (seconds_of(str(meta["deletionTimestamp"])) or now_s) - pending_s

@@ -73,7 +73,7 @@ def resources(kinds: Kinds, group_name: str, version: str) -> Object | None:
     if served is None:
         return None
     found: list[Object] = []
-    for kind in served:
+    for kind in sorted(served, key=lambda kind: kind.plural):
         found.append(_resource(kind))
         found += [_subresource(kind, name) for name in kind.subresources]
     return {
@@ -123,7 +123,10 @@ def aggregated(kinds: Kinds, version: str, *, core: bool) -> Object:
             "versions": [
                 {
                     "version": one,
-                    "resources": [_aggregated_resource(kind) for kind in members],
+                    "resources": [
+                        _aggregated_resource(kind)
+                        for kind in sorted(members, key=lambda kind: kind.plural)
+                    ],
                     "freshness": "Current",
                 }
                 for one, members in served.items()

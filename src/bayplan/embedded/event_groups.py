@@ -49,7 +49,11 @@ def to_core(event: Object) -> Object:
 
 def to_events(event: Object) -> Object:
     """A core/v1 event as events.k8s.io/v1 has it."""
-    found = {_NAMES.get(name, name): value for name, value in event.items()}
+    found = {
+        _NAMES.get(name, name): value
+        for name, value in event.items()
+        if value != "" or name not in ("reportingComponent", "reportingInstance")
+    }
     found["apiVersion"] = EVENTS
     meta = as_object(found.get("metadata"))
     return {"kind": "Event", "apiVersion": EVENTS, "metadata": meta} | found

@@ -7,7 +7,7 @@ cut, ended, frozen or fed nonsense. Everything is off until a test says otherwis
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -76,6 +76,8 @@ class Faults:
         self._faults: list[Fault] = []
         self._forbidden: list[Access] = []
         self._watches: list[OpenWatch] = []
+        #: Told of every watch that is opened.
+        self.on_watch: Callable[[OpenWatch], None] | None = None
 
     # What goes wrong with requests
 
@@ -140,6 +142,8 @@ class Faults:
     def registered(self, one: OpenWatch) -> Iterator[None]:
         """Know of a watch while it is open."""
         self._watches.append(one)
+        if self.on_watch is not None:
+            self.on_watch(one)
         try:
             yield
         finally:

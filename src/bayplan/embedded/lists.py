@@ -91,7 +91,7 @@ def version_of(text: str) -> int | None:
         return None
     if not text.isascii() or not text.isdigit():
         raise refusals.bad_request(
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+            f'invalid resource version: resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
         )
     return int(text)
 
@@ -165,7 +165,9 @@ def _read(token: str, current: int) -> tuple[int, str]:
         found = decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         version, after = int(found["rv"]), str(found["start"]).removesuffix("\0")
     except (ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
-        raise refusals.bad_request("continue key is not valid: " + type(error).__name__) from error
+        raise refusals.bad_request(
+            f"invalid continue token: continue key is not valid: {error}"
+        ) from error
     if version > current:
         raise refusals.too_large_version(version, current)
     return (current if version == _INCONSISTENT else version), after

@@ -114,7 +114,7 @@ class Operations:
             return self._pod_call(call)
         do = self._verbs.get((call.verb, bool(target.name)))
         if do is None or (target.subresource and call.method == "DELETE"):
-            raise refusals.method_not_allowed(target.kind.plural, target.kind.group, call.method)
+            raise refusals.method_not_allowed(target.kind.plural, target.kind.group)
         return do(call)
 
     def form(self, call: Call) -> Form:
@@ -165,7 +165,7 @@ class Operations:
     def _create(self, call: Call) -> Answer:
         target = call.target
         if target.kind.namespaced and not target.namespace:
-            raise refusals.method_not_allowed(target.kind.plural, target.kind.group, call.method)
+            raise refusals.method_not_allowed(target.kind.plural, target.kind.group)
         obj = self._body(call)
         warnings = self._checked(call, obj)
         created = self._store.create(target.kind, obj, target.namespace, self._options(call))
@@ -244,7 +244,7 @@ class Operations:
     def _pod_call(self, call: Call) -> Answer:
         target = call.target
         if call.method != "POST":
-            raise refusals.method_not_allowed(target.kind.plural, target.kind.group, call.method)
+            raise refusals.method_not_allowed(target.kind.plural, target.kind.group)
         body = negotiation.body(call.content_type, call.raw)
         do = binding.bind if target.subresource == "binding" else binding.evict
         dry_run = bool(call.query.get("dryRun"))
@@ -254,7 +254,7 @@ class Operations:
     def _review(self, call: Call) -> Answer:
         kind = call.target.kind
         if call.method != "POST":
-            raise refusals.method_not_allowed(kind.plural, kind.group, call.method)
+            raise refusals.method_not_allowed(kind.plural, kind.group)
         body = self._body(call)
         if kind.kind == "Binding":
             name = str(metadata(body).get("name") or "")

@@ -59,6 +59,23 @@ def default_pod(pod: Object) -> None:
     _bear_with_nodes(spec)
 
 
+def first_status(pod: Object) -> Object:
+    """The status that a new pod begins with."""
+    status: Object = {"phase": "Pending", "qosClass": quality_of_service(pod)}
+    if at(pod, "spec", "schedulingGates"):
+        status["conditions"] = [
+            {
+                "type": "PodScheduled",
+                "status": "False",
+                "lastProbeTime": None,
+                "lastTransitionTime": None,
+                "reason": "SchedulingGated",
+                "message": "Scheduling is blocked due to non-empty scheduling gates",
+            }
+        ]
+    return status
+
+
 def quality_of_service(pod: Object) -> str:
     """``Guaranteed``, ``Burstable`` or ``BestEffort``, from cpu and memory of all containers."""
     sides: list[tuple[Object, Object]] = []

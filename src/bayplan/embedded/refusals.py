@@ -167,9 +167,9 @@ def unauthorized() -> RequestRefused:
     return RequestRefused(401, "Unauthorized", "Unauthorized")
 
 
-def method_not_allowed(resource: str, group: str, verb: str) -> RequestRefused:
+def method_not_allowed(resource: str, group: str) -> RequestRefused:
     """405."""
-    message = f'{verb} is not supported on resources of kind "{qualified(resource, group)}"'
+    message = "the server does not allow this method on the requested resource"
     return RequestRefused(405, "MethodNotAllowed", message, details=_details(resource, group, ""))
 
 
@@ -219,6 +219,11 @@ def too_many_requests(
     return RequestRefused(429, "TooManyRequests", message, details=details)
 
 
+def plain_error(message: str) -> RequestRefused:
+    """500 as kube-apiserver answers where it has not thought of a better one: no reason, no details."""
+    return RequestRefused(500, "", message)
+
+
 def internal_error(message: str) -> RequestRefused:
     """500."""
     return RequestRefused(
@@ -233,7 +238,9 @@ def status_of(refusal: RequestRefused) -> Object:
     """The ``Status`` object that says it."""
     meta: Object = {"continue": refusal.continue_token} if refusal.continue_token else {}
     status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": meta}
-    status |= {"status": "Failure", "message": refusal.message, "reason": refusal.reason}
+    status |= {"status": "Failure", "message": refusal.message}
+    if refusal.reason:
+        status["reason"] = refusal.reason
     if refusal.details is not None:
         status["details"] = refusal.details
     return status | {"code": refusal.code}

@@ -74,7 +74,7 @@ def selection(kind: Kind, namespace: str, labels: str, fields: str) -> Selection
     try:
         parsed = Selection(namespace, parse_selector(labels), parse_field_selector(fields))
     except SelectorError as error:
-        raise refusals.bad_request(f"unable to parse selector: {error}") from error
+        raise refusals.bad_request(str(error)) from error
     known = ALWAYS.keys() | FIELDS.get(kind.shelf, {}).keys()
     for one in parsed.fields.requirements:
         if one.field not in known:

@@ -131,7 +131,9 @@ class Serving:
         """What is no resource: discovery, health, version, OpenAPI."""
         found = self._documents.find(path, request.headers.get("Accept", ""))
         if found is None or request.method not in ("GET", "HEAD"):
-            raise refusals.no_such_path()
+            if path.startswith(("/api/", "/apis/")):
+                raise refusals.no_such_path()
+            return web.Response(status=404, text="404 page not found\n")
         headers = {"Content-Type": found.content_type, "Cache-Control": "no-cache, private"}
         if found.etag:
             headers["ETag"] = found.etag

@@ -243,6 +243,7 @@ class Store:
         writing.check_place(known, changed, namespace, name)
         if entry is None:
             return self.create(known, changed, namespace, options)
+        writing.check_patched_uid(known, changed, entry.decode())
         # A patch that says no version is meant for whatever version there is.
         if not text_at(changed, "metadata", "resourceVersion"):
             metadata(changed)["resourceVersion"] = str(entry.version)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.embedded import refusals
+from bayplan.embedded.matching import selects
 from bayplan.embedded.names import metadata_problems
 from bayplan.embedded.objects import Object, as_list, as_object, at, metadata, text_at
 from bayplan.embedded.pod_validation import pod_problems, template_problems
@@ -157,12 +158,10 @@ def _selecting(obj: Object, old: Object | None) -> list[FieldProblem]:
     elif not selector:
         said = "empty selector is invalid for deployment"
         found.append(invalid_value("spec.selector", selector, said))
-    else:
-        wanted = as_object(selector.get("matchLabels"))
-        labels = as_object(at(obj, "spec", "template", "metadata", "labels"))
-        if any(labels.get(key) != value for key, value in wanted.items()):
-            said = "`selector` does not match template `labels`"
-            found.append(invalid_value("spec.template.metadata.labels", labels, said))
+    labels = as_object(at(obj, "spec", "template", "metadata", "labels"))
+    if not selects(selector, labels):
+        said = "`selector` does not match template `labels`"
+        found.append(invalid_value("spec.template.metadata.labels", labels, said))
     found += template_problems(obj)
     return found + immutable(obj, old, "spec", "selector")
 
@@ -171,8 +170,8 @@ def _job(obj: Object, old: Object | None) -> list[FieldProblem]:
     found = template_problems(obj)
     policy = at(obj, "spec", "template", "spec", "restartPolicy")
     if policy not in ("OnFailure", "Never"):
-        known = ("OnFailure", "Never")
-        found.append(unsupported_value("spec.template.spec.restartPolicy", policy, known))
+        said = 'valid values: "OnFailure", "Never"'
+        found.append(required("spec.template.spec.restartPolicy", said))
     if old is not None and not at(old, "spec", "suspend"):
         found += immutable(obj, old, "spec", "template")
     return found + immutable(obj, old, "spec", "selector")
@@ -185,7 +184,7 @@ def _node(obj: Object, _old: Object | None) -> list[FieldProblem]:
             found += amount_problems(amount, f"status.{side}[{name}]")
     known = ("NoSchedule", "PreferNoSchedule", "NoExecute")
     for number, taint in enumerate(as_list(at(obj, "spec", "taints"))):
-        where = f"spec.taints[{number}]"
+        where = f"metadata.taints[{number}]"
         key, effect = text_at(taint, "key"), text_at(taint, "effect")
         found += [invalid_value(f"{where}.key", key, said) for said in key_problems(key)]
         if not effect:

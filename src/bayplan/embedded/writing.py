@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from bayplan.embedded import refusals
-from bayplan.embedded.objects import Object, copy_of, metadata, number_at, text_at
+from bayplan.embedded.objects import Object, copy_of, key_of, metadata, number_at, text_at
 
 if TYPE_CHECKING:
     from bayplan.embedded.kinds import Kind
@@ -63,7 +63,7 @@ def begin(kind: Kind, obj: Object, stamp: str, uid: str, below: Callable[[int], 
     """
     meta = metadata(obj)
     if meta.pop("resourceVersion", "") not in ("", "0", None):
-        raise refusals.bad_request("resourceVersion should not be set on objects to be created")
+        raise refusals.plain_error("resourceVersion should not be set on objects to be created")
     for field in _SERVERS_OWN:
         meta.pop(field, None)
     if not meta.get("name") and meta.get("generateName"):
@@ -150,7 +150,7 @@ def check_version(kind: Kind, obj: Object, old: Object) -> None:
             problem = refusals.invalid_value(
                 "metadata.resourceVersion", 0, "must be specified for an update"
             )
-            raise refusals.invalid(kind.kind, kind.group, name, [problem])
+            raise refusals.invalid(kind.plural, kind.group, name, [problem])
         return
     if given != text_at(old, "metadata", "resourceVersion"):
         raise refusals.conflict(kind.plural, kind.group, name)
@@ -163,6 +163,24 @@ def check_uid(kind: Kind, obj: Object, old: Object) -> None:
         RequestRefused: 409.
     """
     given, real = text_at(obj, "metadata", "uid"), text_at(old, "metadata", "uid")
-    if given and given != real:
-        why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {real}"
-        raise refusals.conflict(kind.plural, kind.group, text_at(old, "metadata", "name"), why)
+    if not given or given == real:
+        return
+    name, namespace = text_at(old, "metadata", "name"), text_at(old, "metadata", "namespace")
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{kind.plural}/{key_of(namespace, name)}, "
+        "ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {given}, UID in object meta: {real}"
+    )
+    raise refusals.conflict(kind.plural, kind.group, name, why)
+
+
+def check_patched_uid(kind: Kind, obj: Object, old: Object) -> None:
+    """The same for a patch, where kube-apiserver says it in other words.
+
+    Raises:
+        RequestRefused: 422.
+    """
+    given = text_at(obj, "metadata", "uid")
+    if given and given != text_at(old, "metadata", "uid"):
+        problem = refusals.invalid_value("metadata.uid", given, "field is immutable")
+        raise refusals.invalid(kind.kind, kind.group, text_at(old, "metadata", "name"), [problem])

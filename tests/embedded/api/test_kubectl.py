@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.embedded.api.speaking import pod
 
+from bayplan.embedded.faults import OpenWatch
 from bayplan.embedded.server import EmbeddedApi, EmbeddedOptions
 from bayplan.testing.control_plane import Binaries
 
@@ -194,14 +195,14 @@ def test_waiting_for_a_condition(binaries: Binaries, tmp_path: Path) -> None:
     async def work(kubectl: Kubectl) -> None:
         store = kubectl.api.store
         store.create("pods", pod("a"), "default")
-        waiting = asyncio.create_task(
-            kubectl("wait", "pod/a", "--for=condition=Ready", "--timeout=20s")
-        )
-        while not kubectl.api.faults.watches("pods"):
-            await asyncio.sleep(0.005)
         ready = {"conditions": [{"type": "Ready", "status": "True"}]}
-        store.mutate("pods", "a", lambda obj: obj["status"].update(ready), "default")
-        assert await waiting == (0, "pod/a condition met\n")
+
+        def become_ready(_: OpenWatch) -> None:
+            store.mutate("pods", "a", lambda obj: obj["status"].update(ready), "default")
+
+        kubectl.api.faults.on_watch = become_ready
+        printed = await kubectl.good("wait", "pod/a", "--for=condition=Ready", "--timeout=20s")
+        assert printed == "pod/a condition met\n"
 
     with_kubectl(binaries, tmp_path, work)
 
