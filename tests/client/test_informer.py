@@ -591,3 +591,18 @@ def test_a_handler_that_fails_costs_its_object_only() -> None:
         await bench.until(lambda: "d" in bench.heard.pods)
 
     informed(play, *"abc")
+
+
+def test_one_that_waits_after_an_error_can_be_told_to_try_again_now() -> None:
+    async def play(bench: Bench) -> None:
+        bench.fake.list_faults = [refusal(503, "ServiceUnavailable", "", "Retry-After: 20")] * 9
+        back: list[float] = []
+        bench.informer.on_back = lambda: back.append(bench.clock.monotonic())
+        await bench.until(lambda: bench.informer.last_error is not None)
+        failed_at = bench.clock.monotonic()
+        bench.fake.list_faults.clear()
+        bench.informer.hurry()
+        await settle(lambda: bool(back), rounds=2000)
+        assert back == [failed_at]
+
+    informed(play, "a")

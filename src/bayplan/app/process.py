@@ -173,6 +173,10 @@ class Process:
         self._started = asyncio.Event()
         self._lost = asyncio.Event()
         self._comparison: asyncio.Task[None] | None = None
+        for informer in self.informers:
+            informer.on_back = self._hurry
+        self._eyes = [i for i in self.informers if i.name in ("nodes", "pods")]
+        self.scheduler.loop.is_blind = self._is_blind
         #: Whether everything that was there at the start is known: then decisions can be made.
         self.synced = False
 
@@ -216,6 +220,15 @@ class Process:
         if not self.stopping:
             _log.info("Requested to terminate, exiting")
         self._stop.set()
+
+    def _hurry(self) -> None:
+        """The API server has answered one informer; the others need not wait for their turn to try."""
+        for informer in self.informers:
+            informer.hurry()
+
+    def _is_blind(self) -> bool:
+        """A pod would be placed on a node that is gone, or beside pods that nobody has told of."""
+        return any(informer.last_error is not None for informer in self._eyes)
 
     # --- the beginning -------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -139,6 +141,9 @@ class Informer(Generic[T]):
         #: Uids and versions of objects that could not be read, so that each is reported once.
         self._reported: set[tuple[str, str]] = set()
         self._slice_ends = 0.0
+        self._hurry = asyncio.Event()
+        #: Called when the API server answers again after it did not; set by whoever runs several informers.
+        self.on_back: Callable[[], None] = lambda: None
         #: Whether the handler has heard of everything that existed at some moment.
         self.synced = False
         #: What keeps it from working, None while it works.
@@ -152,6 +157,10 @@ class Informer(Generic[T]):
     def __len__(self) -> int:
         """How many objects the handler knows."""
         return len(self._known)
+
+    def hurry(self) -> None:
+        """Try again now, where it waits after an error: somebody else has just been answered."""
+        self._hurry.set()
 
     async def run(self) -> None:
         """Keep the handler up to date until cancelled."""
@@ -371,6 +380,7 @@ class Informer(Generic[T]):
         if self.last_error is not None:
             _log.info("The API server answers again", resource=self.name)
             self.last_error = None
+            self.on_back()
 
     async def _pause(self, error: BayplanError, cause: str) -> None:
         """Note what is wrong, and wait a little longer each time."""
@@ -380,7 +390,10 @@ class Informer(Generic[T]):
         self.last_error = error
         asked = error.retry_after_s if isinstance(error, ApiError) else 0.0
         wait = self._backoff.next(self._clock.monotonic())
-        await asyncio.sleep(max(wait, min(asked, 30.0)))
+        self._hurry.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(wait, min(asked, 30.0))):
+                await self._hurry.wait()
 
     async def _absent(self, error: NotFound) -> None:
         """The API server does not serve this kind, or not any more."""
