@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from bayplan.cluster.audit import audit, check
 from bayplan.cluster.cluster import Cluster
+from bayplan.cluster.nodes import NodeTable
 from bayplan.errors import AuditError
 from bayplan.testing import PodBuilder, make_cluster, make_node, make_pod
 
 INT64_MAX = (1 << 63) - 1
+HOST = "kubernetes.io/hostname"
 
 
 def _cpu(cluster: Cluster, node: str) -> int:
@@ -182,16 +187,34 @@ def test_what_pods_have_in_common_is_kept_once_and_let_go() -> None:
     assert len(cluster.shapes) == 0
 
 
-@pytest.mark.parametrize("column", ["requested", "pod_count", "nonzero_cpu"])
-def test_the_recount_finds_a_flipped_column(column: str) -> None:
-    cluster = make_cluster(make_node("a"), _web().on("a"))
-    flipped = (
-        cluster.nodes.requested[0] if column == "requested" else getattr(cluster.nodes, column)
-    )
-    flipped.data[cluster.nodes.row_of["a"]] += 1
-    assert len(audit(cluster)) == 1
+@pytest.mark.parametrize(
+    ("flip", "found"),
+    [
+        pytest.param(lambda nodes: nodes.requested[0], "node a: requested cpu", id="requested"),
+        pytest.param(lambda nodes: nodes.pod_count, "node a: pod count", id="pods"),
+        pytest.param(lambda nodes: nodes.nonzero_cpu, "node a: nonzero cpu", id="for scoring"),
+        pytest.param(lambda nodes: nodes.taint_set, "node a: the column of taints", id="taints"),
+        pytest.param(
+            lambda nodes: nodes.labels._columns[HOST], f"node a: label {HOST} is 'a'", id="labels"
+        ),
+    ],
+)
+def test_the_recount_finds_a_flipped_column(flip: Callable[[NodeTable], Any], found: str) -> None:
+    cluster = make_cluster(make_node("a"), make_node("b").taint("t"), _web().on("a"))
+    cluster.view.label_value(HOST, "a")
+    flip(cluster.nodes).data[cluster.nodes.row_of["a"]] += 1
+    (difference,) = audit(cluster)
+    assert difference.startswith(found)
     with pytest.raises(AuditError, match="node a"):
         check(cluster)
+
+
+def test_the_recount_finds_an_image_that_is_not_there() -> None:
+    cluster = make_cluster(make_node("a").image("app:1", 5), make_node("b"))
+    state = cluster.nodes.images.get("app:1")
+    assert state is not None
+    state.add(cluster.nodes.row_of["b"])
+    assert audit(cluster) == ["image app:1 is on rows [0, 1], reported by [0]"]
 
 
 def test_a_what_if_leaves_the_cluster_alone() -> None:

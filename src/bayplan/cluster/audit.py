@@ -24,6 +24,7 @@ def audit(cluster: Cluster) -> list[str]:
     """One line for each difference between what is kept and what a recount gives."""
     return [
         *_rows(cluster),
+        *_facts(cluster),
         *_usage(cluster),
         *_ports(cluster),
         *recount.differences(cluster.counts, cluster.nodes, cluster.pods, cluster.namespaces),
@@ -64,6 +65,26 @@ def _rows(cluster: Cluster) -> list[str]:
     if listed != len(pods):
         wrong.append(f"{listed} pods are listed on nodes, {len(pods)} are known")
     return wrong
+
+
+def _facts(cluster: Cluster) -> list[str]:
+    """What columns say of nodes, against what is kept of the Node objects."""
+    nodes = cluster.nodes
+    wrong = []
+    for name, row in nodes.row_of.items():
+        record = nodes.records[row]
+        labels = record.labels if record is not None else {}
+        taints = record.taints if record is not None else ()
+        if nodes.taint_sets.values[int(nodes.taint_set.data[row])] != taints:
+            wrong.append(f"node {name}: the column of taints does not say {taints}")
+        for key in nodes.labels.keys():  # noqa: SIM118 - no dict
+            number = int(nodes.labels.column(key)[row])
+            said = nodes.labels.values(key)[number] if number >= 0 else None
+            if said != labels.get(key):
+                wrong.append(
+                    f"node {name}: label {key} is {labels.get(key)!r}, the column says {said!r}"
+                )
+    return [*wrong, *nodes.images.audit()]
 
 
 def _usage(cluster: Cluster) -> list[str]:

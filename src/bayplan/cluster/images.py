@@ -6,7 +6,7 @@ that brought its name in first, for as long as any node has it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,3 +86,15 @@ class ImageIndex:
     def of(self, row: int) -> Mapping[str, int]:
         """Image name to size on one row."""
         return {name: self._states[name].size for name in self._reported.get(row, {})}
+
+    def audit(self) -> Iterator[str]:
+        """Differences between what nodes report and what is said of images."""
+        holders: dict[str, set[int]] = {}
+        for row, reported in self._reported.items():
+            for name in reported:
+                holders.setdefault(name, set()).add(row)
+        for name in holders.keys() | self._states.keys():
+            state = self._states.get(name)
+            rows = state.rows if state is not None else set()
+            if rows != holders.get(name, set()):
+                yield f"image {name} is on rows {sorted(rows)}, reported by {sorted(holders.get(name, ()))}"
