@@ -59,7 +59,7 @@ def test_operations(before: Any, operations: Any, after: Any) -> None:
         pytest.param([{"op": "add"}], 400, id="no path"),
         pytest.param([{"op": "add", "path": "a", "value": 1}], 400, id="no slash"),
         pytest.param([{"op": "add", "path": "/a"}], 400, id="no value"),
-        pytest.param([{"op": "sink", "path": "/a"}], 400, id="no such operation"),
+        pytest.param([{"op": "sink", "path": "/a"}], 422, id="no such operation"),
         pytest.param([{"op": "remove", "path": "/b"}], 422, id="nothing to remove"),
         pytest.param([{"op": "replace", "path": "/b", "value": 1}], 422, id="nothing to replace"),
         pytest.param([{"op": "add", "path": "/b/c", "value": 1}], 422, id="no parent"),

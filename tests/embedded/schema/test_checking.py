@@ -9,7 +9,7 @@ import pytest
 from bayplan.embedded.builtin import builtin_kinds
 from bayplan.embedded.kinds import Kind
 from bayplan.embedded.objects import copy_of
-from bayplan.embedded.schema.checking import drop_unknown, unknown_fields, wrong_type
+from bayplan.embedded.schema.checking import drop_unknown, tidy, unknown_fields, wrong_type
 from bayplan.embedded.schema.shapes import of_kind
 
 POD = next(kind for kind in builtin_kinds() if kind.kind == "Pod")
@@ -47,6 +47,25 @@ def test_unknown_fields(obj: Any, unknown: list[str]) -> None:
 
 def test_a_custom_resource_without_schema_knows_every_field() -> None:
     assert unknown_fields(Kind("x.io", "v1", "ws", "W", True), {"spec": {"a": [{"b": 1}]}}) == []
+
+
+def test_what_says_nothing_is_not_written() -> None:
+    obj = pod(
+        nodeSelector={},
+        tolerations=[],
+        priority=0,
+        runtimeClassName=None,
+        priorityClassName="",
+        hostNetwork=False,
+        volumes=[{"name": "v", "emptyDir": {}, "configMap": None}],
+        containers=[{"name": "a", "env": [], "resources": {"limits": {}}}],
+    )
+    tidy(obj, of_kind(POD))
+    assert obj["spec"] == {
+        "priority": 0,
+        "volumes": [{"name": "v", "emptyDir": {}}],
+        "containers": [{"name": "a", "resources": {}}],
+    }
 
 
 @pytest.mark.parametrize(

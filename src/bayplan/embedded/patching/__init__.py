@@ -15,6 +15,7 @@ import yaml
 from bayplan.embedded import refusals
 from bayplan.embedded.objects import Object, copy_of
 from bayplan.embedded.patching import json_patch, merge_patch, server_side_apply, strategic
+from bayplan.embedded.schema.checking import tidy
 from bayplan.embedded.schema.shapes import of_kind
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def patch(  # noqa: PLR0913 - the facts of one request
         changed = strategic.apply(copy_of(current), wanted, of_kind(kind))
     if not isinstance(changed, dict):
         raise refusals.bad_request("the patch leaves no object")
+    tidy(changed, of_kind(kind))
     return changed
 
 

@@ -140,7 +140,7 @@ class Difference:
         lists = [one for one in (before, after) if isinstance(one, list)]
         granular = not shape.atomic and shape.form != "leaf"
         if granular and maps and not lists and _all_of(dict, before, after):
-            self._compare_maps(before or {}, after or {}, shape, here)
+            self._compare_maps(before, after, shape, here)
         elif granular and lists and shape.form == "list" and _all_of(list, before, after):
             self._compare_items(before or [], after or [], shape, here)
         elif before is not None and after is not None:
@@ -151,18 +151,29 @@ class Difference:
         elif after is None and here:
             self.removed.add(here)
 
-    def _compare_maps(self, before: Object, after: Object, shape: Shape, here: Path) -> None:
-        for name in before.keys() | after.keys():
+    def _compare_maps(
+        self, before: Object | None, after: Object | None, shape: Shape, here: Path
+    ) -> None:
+        for name in (before or {}).keys() | (after or {}).keys():
             below = shape.field(name) or ANY
-            absent: Object | None = {} if below.always else None
             path = (*here, f"f:{name}")
-            self._compare(before.get(name, absent), after.get(name, absent), below, path)
+            self._compare(_inside(before, name, below), _inside(after, name, below), below, path)
 
     def _compare_items(self, before: list[Any], after: list[Any], shape: Shape, here: Path) -> None:
         old = {item_key(one, shape): one for one in before}
         new = {item_key(one, shape): one for one in after}
         for key in old.keys() | new.keys():
             self._compare(old.get(key), new.get(key), shape.element(), (*here, key))
+
+
+def _inside(obj: Object | None, name: str, shape: Shape) -> Any:
+    """A field as Go has it: what is no pointer is there, if empty, whenever its struct is there."""
+    if obj is None:
+        return None
+    value = obj.get(name)
+    if value is None and shape.always:
+        return {"list": [], "struct": {}}.get(shape.form)
+    return value
 
 
 def _all_of(kind: type, *values: object) -> bool:

@@ -20,7 +20,9 @@ def apply(document: Any, operations: object) -> Any:
         RequestRefused: 400 for what is no JSON patch, 422 for one that does not fit the document.
     """
     if not isinstance(operations, list):
-        raise refusals.bad_request("error decoding patch: a JSON patch is a list of operations")
+        raise refusals.bad_request(
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+        )
     for one in operations:
         if not isinstance(one, dict) or not isinstance(one.get("path"), str):
             raise refusals.bad_request(
@@ -53,7 +55,7 @@ def _operation(document: Any, one: dict[str, Any]) -> Any:
                 raise _unfit(f"testing value {one['path']} failed")
             return document
         case op:
-            raise refusals.bad_request(f'error decoding patch: unexpected kind: "{op}"')
+            raise _unfit(f"unexpected kind: {op}")
 
 
 def _value(one: dict[str, Any]) -> Any:
@@ -69,12 +71,15 @@ def _parts(path: str) -> list[str]:
 
 
 def _unfit(why: str) -> RequestRefused:
-    return RequestRefused(
+    """kube-apiserver does not say more; why is in the exception's notes."""
+    refusal = RequestRefused(
         422,
         "Invalid",
-        f"the server rejected our request due to an error in our request: {why}",
-        details={"causes": [{"reason": "UnexpectedServerResponse", "message": why}]},
+        "the server rejected our request due to an error in our request",
+        details={},
     )
+    refusal.add_note(why)
+    return refusal
 
 
 def _missing(path: list[str]) -> RequestRefused:

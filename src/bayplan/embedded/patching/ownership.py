@@ -58,7 +58,7 @@ class Manager:
         if self.subresource:
             text += f' with subresource "{self.subresource}"'
         if self.operation == "Update":
-            text += f" using {self.api_version}" + (f" at {self.time}" if self.time else "")
+            text += f" using {self.api_version}"
         return text
 
     def is_same(self, other: Manager) -> bool:

@@ -29,6 +29,7 @@ from bayplan.embedded.patching.ownership import (
     without,
     write_managers,
 )
+from bayplan.embedded.schema.checking import tidy, unknown_fields
 from bayplan.embedded.schema.shapes import ANY, Shape, of_kind
 from bayplan.errors import RequestRefused
 
@@ -52,7 +53,7 @@ def apply(  # noqa: PLR0913 - the facts of one request
     """The object after an apply, with its managed fields; ``current`` is None where there is none yet.
 
     Raises:
-        RequestRefused: 400 for a configuration that cannot be applied, 409 for fields that others own.
+        RequestRefused: 400 and 500 for a configuration that cannot be applied, 409 for fields that others own.
     """
     _check(kind, current, config)
     live = bare(current)
@@ -72,12 +73,12 @@ def apply(  # noqa: PLR0913 - the facts of one request
     if not force and any(conflicts.values()):
         raise _conflict({who: fields for who, fields in conflicts.items() if fields})
     result = without(others, changes)
-    # An apply that changes nothing leaves no trace, not even a new time.
-    idle = merged == live and list(last.values()) == [claimed]
-    result[
-        next(iter(last)) if idle else Manager(manager, "Apply", kind.api_version, subresource, time)
-    ] = claimed
+    # Whoever changes nothing gets no new time.
+    before = next(iter(last)).time if last else ""
+    when = before if merged == live else time
+    result[Manager(manager, "Apply", kind.api_version, subresource, when)] = claimed
     write_managers(merged, result)
+    tidy(merged, shape)
     return merged
 
 
@@ -90,6 +91,16 @@ def _check(kind: Kind, current: Object | None, config: Object) -> None:
         )
     if at(config, "metadata", "managedFields") is not None:
         raise refusals.bad_request("metadata.managedFields must be nil")
+    unknown = unknown_fields(kind, config) if kind.schema_type else []
+    if unknown:
+        namespace, name = (text_at(config, "metadata", field) for field in ("namespace", "name"))
+        raise RequestRefused(
+            500,
+            "",
+            f"failed to create typed patch object ({namespace}/{name}; "
+            f"{kind.group}/{kind.version}, Kind={kind.kind}): "
+            + ", ".join(f".{field}: field not declared in schema" for field in unknown),
+        )
     sent = text_at(config, "metadata", "resourceVersion")
     if sent and sent != text_at(current, "metadata", "resourceVersion"):
         name = text_at(config, "metadata", "name")
@@ -119,7 +130,7 @@ def _merged(live: Any, config: Any, shape: Shape) -> Any:
 
 
 def _merged_items(live: list[Any], config: list[Any], shape: Shape) -> list[Any]:
-    """Items of both: those of the configuration in its order, the others where they were."""
+    """Items of both: those of the configuration in its order, the others before whatever they stood before."""
     wanted: dict[str, Any] = {}
     for one in config:
         key = item_key(one, shape)
@@ -127,21 +138,21 @@ def _merged_items(live: list[Any], config: list[Any], shape: Shape) -> list[Any]
             raise refusals.bad_request(f"duplicate entries for key [{key.partition(':')[2]}]")
         wanted[key] = one
     items = {item_key(one, shape): one for one in live}
-    known = iter([key for key in wanted if key in items])
+    shared = [key for key in wanted if key in items]
+    mine, theirs = list(wanted), list(items)
     result: list[Any] = []
-    waiting = list(wanted)
-    for key in items:
-        if key not in wanted:
-            result.append(items[key])
-            continue
-        # The next of ours stands here, and new ones that come before it.
-        upto = next(known)
-        while waiting:
-            mine = waiting.pop(0)
-            result.append(_merged(items.get(mine), wanted[mine], shape.element()))
-            if mine == upto:
-                break
-    return result + [_without_nulls(wanted[key]) for key in waiting]
+    while mine or theirs:
+        if theirs and theirs[0] not in wanted:
+            result.append(items[theirs.pop(0)])
+        elif theirs and (not shared or theirs[0] != shared[0]):
+            # Ours as well, and the configuration has it elsewhere.
+            theirs.pop(0)
+        else:
+            key = mine.pop(0)
+            result.append(_merged(items.get(key), wanted[key], shape.element()))
+            if shared and key == shared[0]:
+                shared.pop(0)
+    return result
 
 
 def _without_nulls(value: Any) -> Any:
@@ -175,7 +186,7 @@ def _remove(place: Any, shape: Shape, path: Path, depth: int, kept: set[Path]) -
     if not final:
         _remove(place[key], below, path, depth + 1, kept)
         emptied = place[key] in ({}, []) and path[: depth + 1] not in kept
-        if not emptied or below.always:
+        if not emptied or (below.form == "struct" and below.always):
             return
     del place[key]
 

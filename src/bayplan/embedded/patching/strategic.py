@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from bayplan.embedded import refusals
 from bayplan.embedded.objects import Object
 from bayplan.embedded.schema.shapes import ANY, Shape
+from bayplan.errors import RequestRefused
 
 _DIRECTIVE: Final = "$patch"
 _RETAIN: Final = "$retainKeys"
@@ -23,7 +23,7 @@ def apply(current: Object, patch: Object, shape: Shape) -> Object:
     """The object after the patch; what was there is changed in place.
 
     Raises:
-        RequestRefused: 400, for a directive that does not exist or does not fit.
+        RequestRefused: 500, for a directive that does not exist or does not fit.
     """
     if _DIRECTIVE in patch:
         return _directed(current, patch, shape)
@@ -51,6 +51,11 @@ def apply(current: Object, patch: Object, shape: Shape) -> Object:
     return current
 
 
+def _malformed(why: str) -> RequestRefused:
+    """kube-apiserver takes a patch that contradicts itself for a fault of its own."""
+    return RequestRefused(500, "", why)
+
+
 def _directed(current: Object, patch: Object, shape: Shape) -> Object:
     rest = {name: value for name, value in patch.items() if name != _DIRECTIVE}
     match patch[_DIRECTIVE]:
@@ -61,7 +66,7 @@ def _directed(current: Object, patch: Object, shape: Shape) -> Object:
         case "merge":
             return apply(current, rest, shape)
         case other:
-            raise refusals.bad_request(f"unknown patch type: {other}")
+            raise _malformed(f"unknown patch type: {other}")
 
 
 def _merged(current: Any, value: Any, shape: Shape, order: Any) -> Any:
@@ -82,6 +87,8 @@ def _merged(current: Any, value: Any, shape: Shape, order: Any) -> Any:
         merged = _merged_by_key(items, value, shape)
     else:
         merged = items + [one for one in value if one not in items]
+    # Where nobody sets an order, the patch's own holds.
+    order = [one for one in value if not _is_directive(one)] if order is None else order
     return _in_order(merged, items, order, shape.merge_key)
 
 
@@ -90,7 +97,7 @@ def _merged_by_key(items: list[Any], patch: list[Any], shape: Shape) -> list[Any
     kept = [one for one in patch if not _is_directive(one)]
     for one in kept:
         if not isinstance(one, dict) or key not in one:
-            raise refusals.bad_request(f"map: {one} does not contain declared merge key: {key}")
+            raise _malformed(f"map: {one} does not contain declared merge key: {key}")
     for one in patch:
         if not _is_directive(one):
             continue
@@ -99,7 +106,7 @@ def _merged_by_key(items: list[Any], patch: list[Any], shape: Shape) -> list[Any
         if one[_DIRECTIVE] != "delete":
             continue
         if key not in one:
-            raise refusals.bad_request(f"delete patch type with no merge key defined ({key})")
+            raise _malformed(f"delete patch type with no merge key defined ({key})")
         items = [other for other in items if _key(other, key) != one[key]]
     merged = list(items)
     for one in kept:
@@ -134,16 +141,14 @@ def _retain(current: Object, patch: Object) -> None:
     if keys is None:
         return
     if not isinstance(keys, list):
-        raise refusals.bad_request(f"invalid format: {_RETAIN} is a list of field names")
+        raise _malformed(f"invalid format: {_RETAIN} is a list of field names")
     strays = [
         name
         for name, value in patch.items()
         if name[0] != "$" and name not in keys and value is not None
     ]
     if strays:
-        raise refusals.bad_request(
-            f"{_RETAIN} is missing {', '.join(sorted(strays))}, which the patch sets"
-        )
+        raise _malformed(f"{_RETAIN} is missing {', '.join(sorted(strays))}, which the patch sets")
     for name in [name for name in current if name not in keys]:
         del current[name]
 
@@ -151,7 +156,7 @@ def _retain(current: Object, patch: Object) -> None:
 def _delete_values(current: Object, name: str, values: object) -> None:
     items = current.get(name)
     if not isinstance(values, list):
-        raise refusals.bad_request(f"invalid format: {_DELETE}{name} is a list")
+        raise _malformed(f"invalid format: {_DELETE}{name} is a list")
     if isinstance(items, list):
         current[name] = [one for one in items if one not in values]
 
@@ -161,10 +166,8 @@ def _in_order(merged: list[Any], before: list[Any], order: Any, key: str) -> lis
 
     Items that only the server knows stay in front of those that they stood in front of before.
     """
-    if order is None:
-        return merged
     if not isinstance(order, list):
-        raise refusals.bad_request(f"invalid format: {_ORDER} is a list")
+        raise _malformed(f"invalid format: {_ORDER} is a list")
     wanted = [_key(one, key) for one in order]
     places = [_key(one, key) for one in before]
     ours = sorted(

@@ -68,6 +68,29 @@ def drop_unknown(value: object, shape: Shape) -> None:
             drop_unknown(one, shape.element())
 
 
+def tidy(value: object, shape: Shape) -> None:
+    """Take away, in place, what Kubernetes does not write: nulls, empty lists and maps, zeros that mean nothing."""
+    if isinstance(value, dict) and shape.form == "struct":
+        for name, one in list(value.items()):
+            below = shape.field(name) or ANY
+            # An empty list of managed fields is an order: forget them.
+            if one is None or (_says_nothing(one, below) and name != "managedFields"):
+                del value[name]
+            else:
+                tidy(one, below)
+    elif isinstance(value, (dict, list)) and shape.form in {"map", "list"}:
+        for one in value.values() if isinstance(value, dict) else value:
+            tidy(one, shape.element())
+
+
+def _says_nothing(value: object, shape: Shape) -> bool:
+    if shape.required:
+        return False
+    if shape.form in {"list", "map"}:
+        return value in ([], {})
+    return shape.form == "leaf" and shape.always and value in ("", 0)
+
+
 def wrong_type(kind: Kind, obj: Object) -> str:
     """What Go's decoder says of the first value of another type than its field's; empty where all are right."""
     return next(_wrong(obj, of_kind(kind), kind.kind, ""), "")

@@ -37,7 +37,7 @@ class Shape:
     merge_key: str = ""
     required: bool = False
     default: Any = None
-    #: An empty struct and an absent one are the same.
+    #: Empty, or zero, and absent are the same: what is no pointer, and lists that are always written.
     always: bool = False
     #: The table type behind a struct.
     table: str = ""
@@ -118,6 +118,7 @@ def _of_field(one: Field) -> Shape:
             atomic=list_type == "atomic",
             list_type=list_type,
             list_keys=one.list_keys,
+            always=one.required,
             item=one,
             **marks,
         )
@@ -128,7 +129,7 @@ def _of_field(one: Field) -> Shape:
         inner.form,
         inner.type,
         atomic=inner.atomic or one.map_type == "atomic",
-        always=inner.form == "struct" and not one.pointer,
+        always=not one.pointer,
         table=inner.table,
         **marks,
     )
