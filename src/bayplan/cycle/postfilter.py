@@ -5,11 +5,12 @@ Part of an attempt; preemption is one such plugin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayplan.errors import PluginError
 from bayplan.framework.preemption import Nominated, NoRoom
 from bayplan.framework.runner import call
 from bayplan.framework.status import Code, Rejected
@@ -53,9 +54,12 @@ def make_room(decision: Decision, desk: Desk) -> tuple[Nominated | None, str]:
     desk.handle.engine = desk.engine(decision.evaluation)
     said: list[str] = []
     for plugin in desk.profile.postfilter:
-        answer = call(plugin, "PostFilter", plugin.postfilter, pod, desk.view, state, failures)
+        answer: Any = call(plugin, "PostFilter", plugin.postfilter, pod, desk.view, state, failures)
         if isinstance(answer, Nominated):
             return answer, ""
+        if not isinstance(answer, Rejected):
+            wanted = f"wants Nominated or Rejected, got {answer!r}"
+            raise PluginError(plugin.name, "PostFilter", wanted)
         decision.promise_ends = isinstance(answer, NoRoom)
         if answer.code in {Code.ERROR, Code.UNRESOLVABLE}:
             # An error too is only appended to the pod's message, as Kubernetes does.
