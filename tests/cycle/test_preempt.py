@@ -215,7 +215,7 @@ def test_promised_pods_count(promised: Any, nodes: list[str]) -> None:
     cluster = a_cluster(promised)
     pod = cluster.info(a_pod("p", priority=5))
     engine = an_engine(cluster, AtMost())
-    assert [cluster.nodes.names[row] for row in engine.promised_rows(pod)] == nodes
+    assert [cluster.nodes.names[row] for row in engine.promises(pod)] == nodes
     for node in ("n0", "n1"):
         said = engine.judge(pod, on(cluster, node), 0, CycleState())
         assert (said is not None) == (node in nodes)

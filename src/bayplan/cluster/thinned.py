@@ -1,4 +1,4 @@
-"""Many nodes of a what-if at once, all pods of lower priority taken away, to be put back one per node at a time.
+"""Many nodes of a what-if at once: pods of lower priority taken away, to be put back one per node at a time, and guests added.
 
 Made by preemption for the nodes it considers; read by column filters like any other set of nodes. Sums are made over
 columns: no pod becomes an object here unless a filter asks for the pods of a node.
@@ -17,10 +17,13 @@ from bayplan.cluster.podinfo import PodInfo
 from bayplan.cluster.view import Nodes, Rows
 
 if TYPE_CHECKING:
+    from bayplan.cluster.guests import Guests
     from bayplan.cluster.tables import Tables
 
 #: A row that holds more than this may have been saturated: its sum cannot be taken apart by subtracting.
 _HUGE: Final = 1 << 62
+#: No pod has a lower priority than this.
+NOBODY: Final = -(1 << 31)
 #: Keys of the two columns that are no resource.
 _NONZERO_CPU: Final = -1
 _NONZERO_MEMORY: Final = -2
@@ -58,18 +61,24 @@ class LowerPods:
 
 
 class ThinnedNodes(Nodes):
-    """Nodes without their pods of lower priority. What it shows of ``too_big`` rows is wrong."""
+    """Nodes without their pods of lower priority, and perhaps with guests.
 
-    __slots__ = ("_amounts", "_live", "_pod_count", "_ports", "absent", "lower")
+    What it shows of ``too_big`` rows, and of guests that are not plain, is wrong.
+    """
 
-    def __init__(self, cluster: Tables, lower: LowerPods) -> None:
+    __slots__ = ("_amounts", "_guests", "_live", "_pod_count", "_ports", "absent", "lower")
+
+    def __init__(self, cluster: Tables, lower: LowerPods, guests: Guests | None = None) -> None:
         super().__init__(cluster, lower.rows)
         self.lower = lower
+        self._guests = guests
         #: Whether each of the lower pods is away.
         self.absent: NDArray[np.bool_] = np.ones(len(lower.pods), np.bool_)
         self._amounts = cluster.pods.amounts
         self._amounts.learn(lower.pods, cluster.nodes.resource_id)
         self._pod_count = cluster.nodes.pod_count.data[lower.rows] - lower.counts
+        if guests is not None:
+            self._pod_count += guests.counts
         #: The columns that somebody has read, by resource id: made on first reading, kept up to date from then on.
         self._live: dict[int, NDArray[np.int64]] = {}
         #: By protocol and number, for ports that somebody has asked about: node to the addresses that hold it.
@@ -124,7 +133,16 @@ class ThinnedNodes(Nodes):
             if amounts is not None:
                 gone = np.where(self.absent, amounts[self.lower.pods], 0)
                 np.subtract.at(column, self.lower.owner, gone)
+            if self._guests is not None:
+                column += self._guests_take(self._guests, key)
         return column
+
+    def _guests_take(self, guests: Guests, key: int) -> NDArray[np.int64]:
+        if key == _NONZERO_CPU:
+            return guests.nonzero_cpu()
+        if key == _NONZERO_MEMORY:
+            return guests.nonzero_memory()
+        return guests.requested(self.resources[key])
 
     def requested(self, resource: str | int) -> NDArray[np.int64]:
         """What the pods of the trial ask for."""
@@ -153,7 +171,8 @@ class ThinnedNodes(Nodes):
     def pods_on(self, i: int) -> list[PodInfo]:
         """The pods on node ``i``, as of the trial."""
         name = self.name(i)
-        return [self.cluster.pods.info(row, name) for row in self._there(i)]
+        there = [self.cluster.pods.info(row, name) for row in self._there(i)]
+        return there if self._guests is None else [*there, *self._guests.on(i)]
 
     def port_holders(self, protocol: str, port: int) -> Iterable[tuple[int, str]]:
         """``(i, ip)`` for each node of the trial on which a pod holds this host port."""

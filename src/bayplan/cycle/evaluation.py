@@ -137,7 +137,8 @@ class Evaluation:
     def _prefilter_again(self, pod: PodInfo, stale: set[str]) -> bool:
         """PreFilter anew for some plugins; False where an answer is of another kind than before."""
         for plugin in self.plan.profile.prefilter:
-            if plugin.name in stale:
+            # One that was not asked comes after one that turned the pod down for good.
+            if plugin.name in stale and plugin.name in self.prefilter.answers:
                 answer = ask(plugin, pod, self.view, self.state)
                 if answer != self.prefilter.answers[plugin.name]:
                     return False

@@ -154,12 +154,15 @@ class DryRunEngine:
                 return _failure("RemovePod", plugin, answer)
         return None
 
-    def promised_rows(self, pod: PodInfo) -> list[int]:
-        """Rows of the nodes where promises to other pods count against ``pod``."""
-        rows = (
-            self.view.row_of(name) for name in self.nominations.nodes() if self._promised(pod, name)
-        )
-        return [row for row in rows if row is not None]
+    def promises(self, pod: PodInfo) -> dict[int, list[PodInfo]]:
+        """Rows of the nodes where promises to other pods count against ``pod``, and these pods."""
+        found = {}
+        for name in self.nominations.nodes():
+            others = self._promised(pod, name)
+            row = self.view.row_of(name) if others else None
+            if row is not None:
+                found[row] = others
+        return found
 
     def batch(self, pod: PodInfo, state: CycleState) -> ColumnDryRun | None:
         """The dry run over many nodes at once, or None where a filter in play couples nodes or judges one by one."""

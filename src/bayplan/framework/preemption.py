@@ -127,8 +127,8 @@ class DryRun(Protocol):
         """Take a pod off node ``i`` of the trial and tell the PreFilter plugins."""
         ...
 
-    def promised_rows(self, pod: PodInfo) -> Sequence[int]:
-        """Rows of the nodes where promises to other pods count against ``pod``: they are judged one by one."""
+    def promises(self, pod: PodInfo) -> Mapping[int, Sequence[PodInfo]]:
+        """Rows of the nodes that are promised to other pods which count against ``pod``, and these pods."""
         ...
 
     def batch(self, pod: PodInfo, state: CycleState) -> BatchDryRun | None:

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.thinned import LowerPods, ThinnedNodes, too_big
+from bayplan.cluster.guests import Guests
+from bayplan.cluster.thinned import LowerPods, too_big
 from bayplan.framework.status import Rejected
 from bayplan.plugins.default_preemption.candidates import Candidates, Trial
 from bayplan.plugins.default_preemption.importance import by_importance
 from bayplan.plugins.default_preemption.messages import NO_VICTIMS
 from bayplan.plugins.default_preemption.protection import Protection
+from bayplan.plugins.default_preemption.supposed import Supposed
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import ClusterView
-    from bayplan.framework.preemption import BatchDryRun, DryRun
+    from bayplan.framework.preemption import DryRun
     from bayplan.framework.state import CycleState
 
 Rows = NDArray[np.intp]
@@ -44,7 +46,7 @@ class Search:
         self._dry_run = dry_run
         self._batch = dry_run.batch(pod, state)
         self._protection = Protection(view.cluster)
-        self._promised = np.array(dry_run.promised_rows(pod), np.intp)
+        self._promises = dry_run.promises(pod)
 
     def run(self, rows: Rows, found: Candidates) -> None:
         """Try rows in order until there are candidates enough."""
@@ -62,24 +64,30 @@ class Search:
         lower = LowerPods(cluster, rows, self._pod.priority)
         trial = Trial(lower)
         alone = np.ones(len(rows), np.bool_)
-        nodes: ThinnedNodes | None = None
+        nodes: Supposed | None = None
         if self._batch is not None:
-            alone = np.isin(rows, self._promised) | too_big(cluster, rows)
-            nodes = ThinnedNodes(cluster, lower)
-            verdicts = self._batch.judge(nodes)
-            trial.index[:] = verdicts.index
-            trial.outcomes.extend(verdicts.outcomes)
+            guests = self._guests(rows)
+            alone = ~guests.is_plain | too_big(cluster, rows)
+            nodes = Supposed(cluster, lower, guests, self._batch)
+            nodes.judge(trial)
         alone &= lower.counts > 0
         trial.objects(lower.counts == 0, NO_VICTIMS)
         if alone.any() or (trial.index == 0).any():
             order = by_importance(cluster.pods, lower)
             trial.rank(order, self._protection.protected(lower, order))
-        if self._batch is not None and nodes is not None:
-            _let_stay(self._batch, nodes, trial)
+        if nodes is not None:
+            nodes.let_stay(trial)
         for i in np.flatnonzero(alone).tolist():
             self._try_alone(i, trial)
         trial.settle(cluster)
         return trial
+
+    def _guests(self, rows: Rows) -> Guests:
+        """The pods to which some of these nodes are promised."""
+        if not self._promises:
+            return Guests({}, len(rows))
+        promised = np.flatnonzero(np.isin(rows, list(self._promises))).tolist()
+        return Guests({i: self._promises[int(rows[i])] for i in promised}, len(rows))
 
     # --- one node ------------------------------------------------------------------------------------------------------
 
@@ -120,16 +128,3 @@ class Search:
                 if said is not None:
                     return said
         return None
-
-
-def _let_stay(batch: BatchDryRun, nodes: ThinnedNodes, trial: Trial) -> None:
-    """Put pods back in rounds, one on each node where the pod fits; who cannot stay is a victim."""
-    lower, in_play = trial.lower, trial.index == 0
-    turns = trial.all_turns()
-    for turn in range(int(lower.counts.max(where=in_play, initial=0))):
-        whose = np.flatnonzero(in_play & (lower.counts > turn))
-        pods = turns[lower.starts[whose] + turn]
-        nodes.put_back(pods)
-        stays = batch.fits(nodes)[whose]
-        nodes.take_away(pods[~stays])
-    trial.victim[:] = nodes.absent & in_play[lower.owner]
