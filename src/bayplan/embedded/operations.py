@@ -291,6 +291,7 @@ class Operations:
             )
         if unknown:
             checking.drop_unknown(obj, of_kind(kind))
+        checking.tidy(obj, of_kind(kind))
         return [f'unknown field "{one}"' for one in unknown] if policy == "Warn" else []
 
     def _options(self, call: Call) -> WriteOptions:
