@@ -42,7 +42,8 @@ _SECRET_TEXT: Final = re.compile(
     | (?P<scheme>\bbearer[ ]+|\bbasic[ ]+(?=[A-Za-z]*[0-9=+/]))[A-Za-z0-9._~+/=-]{8,}
     | \beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*
     | (?P<name>\b(?:client-key-data|client-key|(?:access|id|refresh|bearer)?[-_]?token|client-?secret
-        |password|passwd|api-?key|authorization)\\?["']?\s*[:=]\s*(?:\\?["'])?)(?P<value>[^\s"'\\,;}\]&]+)
+        |password|passwd|api-?key|authorization)\\?["']?\s*[:=]\s*(?:\\?["'])?)
+        (?:(?:bearer|basic)[ ]+)?(?P<value>[^\s"'\\,;}\]&]+)
     """,
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
