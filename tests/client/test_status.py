@@ -23,6 +23,12 @@ def test_another_object_of_the_name_is_a_conflict_whatever_the_code() -> None:
     assert type(refused(422, reason="Invalid", details={"causes": [cause]})) is Invalid
 
 
+def test_a_version_from_a_future_that_will_not_come_is_as_gone_as_one_from_the_past() -> None:
+    """etcd was restored from a backup: 504, and it would be 504 for ever."""
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    assert type(refused(504, reason="Timeout", details={"causes": [cause]})) is Gone
+
+
 def test_an_expired_page_says_where_to_go_on() -> None:
     error = refused(410, reason="Expired", metadata={"continue": "token"})
     assert isinstance(error, Gone)

@@ -168,5 +168,5 @@ def test_a_refusal_is_an_error_of_its_kind() -> None:
     async def play(stream: Stream) -> None:
         raise AssertionError("there is no stream")
 
-    with pytest.raises(Forbidden, match="GET /watch: 403 Forbidden: no"):
+    with pytest.raises(Forbidden, match="WATCH /watch: 403 Forbidden: no"):
         streaming(always(refusal(403, "Forbidden", "no")), play)

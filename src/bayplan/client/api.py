@@ -150,6 +150,8 @@ class Api:
             ApiError, Unreachable, CredentialsError: as ``send``, at the first try.
         """
         request = Request("GET", path)
+        # Without the query, which is another each time.
+        name = f"WATCH {path.partition('?')[0]}"
         started = self._clock.monotonic()
         code = "<error>"
         try:
@@ -162,9 +164,14 @@ class Api:
             code = str(answer.status)
             if answer.status == 200:
                 return Stream(connection, silence_s)
-            raise _refusal(request, answer.status, bytes(answer.body), answer.retry_after_s)
+            raise error_of(
+                answer.status,
+                bytes(answer.body),
+                request=name,
+                retry_after_s=answer.retry_after_s,
+            )
         except Unreachable as error:
-            raise _named(error, request) from error
+            raise _named(error, name) from error
         finally:
             if self._observer is not None:
                 seconds = self._clock.monotonic() - started
@@ -187,7 +194,12 @@ class Api:
             answered = await self._exchange(request, await self._header(), timeout_s)
         if 200 <= answered.status < 300:
             return answered.body
-        raise _refusal(request, answered.status, answered.body, answered.retry_after_s)
+        raise error_of(
+            answered.status,
+            answered.body,
+            request=str(request),
+            retry_after_s=answered.retry_after_s,
+        )
 
     async def _exchange(self, request: Request, header: str, timeout_s: float) -> _Answered:
         """One answer; a connection that was closed behind our back while it was idle does not count."""
@@ -208,7 +220,7 @@ class Api:
                 answered = await self._ask(connection, request, data, timeout_s)
             code = str(answered.status)
         except Unreachable as error:
-            raise _named(error, request) from error
+            raise _named(error, str(request)) from error
         else:
             return answered
         finally:
@@ -282,11 +294,7 @@ class Api:
         self._pool.look_at_certificates()
 
 
-def _refusal(request: Request, status: int, body: bytes, retry_after_s: float) -> ApiError:
-    return error_of(status, body, request=str(request), retry_after_s=retry_after_s)
-
-
-def _named(error: Unreachable, request: Request) -> Unreachable:
+def _named(error: Unreachable, request: str) -> Unreachable:
     """The same error, with the request in its message."""
     return type(error)(f"{request}: {error.message}", sent=error.sent, refused=error.refused)
 

@@ -17,11 +17,12 @@ import random
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
 from bayplan.client.api import Api
 from bayplan.client.backoff import Backoff
 from bayplan.client.decoding import DELETED, Bookmark, Change, Decoder, Failure, Unreadable
+from bayplan.client.delivery import Delivery, Handler, InformerObserver
 from bayplan.client.known import Known
 from bayplan.client.listing import pages
 from bayplan.client.resources import Resource
@@ -42,42 +43,13 @@ from bayplan.model import KubeObject
 from bayplan.telemetry.log import get_logger
 
 T = TypeVar("T", bound=KubeObject)
-T_contra = TypeVar("T_contra", bound=KubeObject, contravariant=True)
+
+__all__ = ["UNFINISHED_PODS", "Handler", "Informer", "InformerObserver", "InformerSettings"]
 
 _log = get_logger(__name__)
 
 #: As kube-scheduler watches pods: one that has finished leaves the selection, and so arrives as deleted.
 UNFINISHED_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
-
-
-class Handler(Protocol[T_contra]):
-    """Hears what there is. Calls are never nested and never overlap for one informer."""
-
-    def on_put(self, obj: T_contra, /) -> None:
-        """An object is new, or another version of one that is known; never the version that was there already."""
-
-    def on_gone(self, namespace: str, name: str, uid: str, last: T_contra | None, /) -> None:
-        """An object that is known does not exist any more, or has left the selection.
-
-        Args:
-            namespace: the object's.
-            name: the object's.
-            uid: of the one that is gone; the next ``on_put`` may be about another of the same name.
-            last: its last version; None if it went unseen.
-        """
-
-    def on_listed(self) -> None:
-        """A list has been handed over in full."""
-
-
-class InformerObserver(Protocol):
-    """Counts what goes wrong (``telemetry.metrics.Metrics``)."""
-
-    def watch_restart(self, resource: str, cause: str) -> None:
-        """A watch ended: ``closed``, ``expired``, ``silent`` or ``error``."""
-
-    def object_skipped(self, resource: str) -> None:
-        """An object could not be read, or its handler failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +98,17 @@ class Informer(Generic[T]):
         """
         self._api = api
         self._resource = resource
-        self._handler = handler
         self._selector = field_selector
         self._clock = clock
         self._rng = rng
         self._observer = observer
+        self._delivery = Delivery(resource.name, handler, observer)
         self._optional = optional
         self._settings = settings or InformerSettings()
         self._decoder = Decoder(resource.kind)
         self._backoff = Backoff(rng)
-        self._known = Known()
         #: Where to go on watching; empty: with a list.
         self._version = ""
-        #: Uids and versions of objects that could not be read, so that each is reported once.
-        self._reported: set[tuple[str, str]] = set()
         self._slice_ends = 0.0
         self._hurry = asyncio.Event()
         #: Called when the API server answers again after it did not; set by whoever runs several informers.
@@ -156,7 +125,12 @@ class Informer(Generic[T]):
 
     def __len__(self) -> int:
         """How many objects the handler knows."""
-        return len(self._known)
+        return len(self._delivery)
+
+    @property
+    def _question(self) -> str:
+        """What a watch is called in errors; the same however often it is asked for."""
+        return f"WATCH {self._resource.path()}"
 
     def hurry(self) -> None:
         """Try again now, where it waits after an error: somebody else has just been answered."""
@@ -189,7 +163,7 @@ class Informer(Generic[T]):
 
     async def _list(self) -> None:
         # Nothing can be missing from the first list; and of a million objects one list is enough.
-        listed = Known() if len(self._known) else None
+        listed = Known() if len(self._delivery) else None
         version = ""
         async for page in pages(
             self._api,
@@ -200,40 +174,25 @@ class Informer(Generic[T]):
         ):
             self._begin_slice()
             for item in page.items:
-                self._take_listed(item, listed)
+                if listed is not None:
+                    meta = item.meta if isinstance(item, Unreadable) else item.metadata
+                    listed.put(meta.namespace, meta.name, (meta.uid, meta.resource_version))
+                self._delivery.put(item)
                 if self._slice_is_over():
                     await self._yield()
             version = page.resource_version or version
-        self._begin_slice()
-        if listed is not None:
-            await self._drop_unless(listed)
-        self._listed()
+        await self._is_all(listed)
         self._version = version
 
-    async def _drop_unless(self, listed: Known) -> None:
-        """Tell of the objects that are known and not listed."""
-        for namespace, name in self._known.names():
-            known = self._known.get(namespace, name)
-            if known is not None and listed.get(namespace, name) is None:
-                self._gone(namespace, name, known[0], None)
-            if self._slice_is_over():
-                await self._yield()
-
-    def _take_listed(self, item: T | Unreadable, listed: Known | None) -> None:
+    async def _is_all(self, listed: Known | None) -> None:
+        """What is known and not listed is gone, and the handler knows all there is."""
+        self._begin_slice()
         if listed is not None:
-            meta = item.meta if isinstance(item, Unreadable) else item.metadata
-            listed.put(meta.namespace, meta.name, (meta.uid, meta.resource_version))
-        if isinstance(item, Unreadable):
-            self._skip(item)
-        else:
-            self._put(item)
-
-    def _listed(self) -> None:
+            for _ in self._delivery.drop_unless(listed):
+                if self._slice_is_over():
+                    await self._yield()
         self.synced = True
-        try:
-            self._handler.on_listed()
-        except Exception as error:  # noqa: BLE001 - a handler's fault must not end the watch
-            self._failed("everything listed", error)
+        self._delivery.listed()
 
     # The watch --------------------------------------------------------------------------------------------------------
 
@@ -251,7 +210,7 @@ class Informer(Generic[T]):
         self._works()
         begun = self._clock.monotonic()
         try:
-            heard = await self._follow(stream, path)
+            heard = await self._follow(stream)
         except TimedOut:
             # Either nobody is there any more, or nothing happened: a new connection tells.
             self._restarted("silent")
@@ -260,10 +219,10 @@ class Informer(Generic[T]):
             stream.close()
         if not heard and self._clock.monotonic() - begun < 1.0:
             # Something on the way, or a server in trouble, closes at once: do not hammer it.
-            raise Unreachable(f"GET {path}: the watch was closed as soon as it was open")
+            raise Unreachable(f"{self._question}: it was closed as soon as it was open")
         self._restarted("closed")
 
-    async def _follow(self, stream: Stream, path: str) -> bool:
+    async def _follow(self, stream: Stream) -> bool:
         """Hand over line after line until the server ends the watch; whether there was any."""
         heard = False
         skipped = 0
@@ -271,96 +230,30 @@ class Informer(Generic[T]):
             heard = True
             self._begin_slice()
             for line in lines:
-                self._take_line(line, path)
+                self._take_line(line)
                 if self._slice_is_over():
                     await self._yield()
             if stream.skipped > skipped:
                 skipped = stream.skipped
-                self._report("a line that is too long", "left out")
+                self._delivery.report("a line that is too long")
         return heard
 
-    def _take_line(self, line: bytes, path: str) -> None:
+    def _take_line(self, line: bytes) -> None:
         found = self._decoder.line(line)
         if isinstance(found, Change):
-            obj = found.object
-            if isinstance(obj, Unreadable):
-                self._take_unreadable(found.type, obj)
-                return
+            item = found.object
             if found.type == DELETED:
-                meta = obj.metadata
-                self._gone(meta.namespace, meta.name, meta.uid, obj)
+                self._delivery.gone(item)
             else:
-                self._put(obj)
-            self._version = obj.metadata.resource_version or self._version
+                self._delivery.put(item)
+            meta = item.meta if isinstance(item, Unreadable) else item.metadata
+            self._version = meta.resource_version or self._version
         elif isinstance(found, Bookmark):
             self._version = found.resource_version or self._version
         elif isinstance(found, Failure):
-            raise error_of(0, found.status, request=f"GET {path}")
+            raise error_of(0, found.status, request=self._question)
         else:
-            self._report(found.why, "left out")
-
-    def _take_unreadable(self, kind: str, item: Unreadable) -> None:
-        meta = item.meta
-        if kind == DELETED:
-            self._gone(meta.namespace, meta.name, meta.uid, None)
-        else:
-            self._skip(item)
-        self._version = meta.resource_version or self._version
-
-    # Objects ----------------------------------------------------------------------------------------------------------
-
-    def _put(self, obj: T) -> None:
-        meta = obj.metadata
-        known = self._known.get(meta.namespace, meta.name)
-        if known is not None:
-            if known[0] != meta.uid:
-                self._gone(meta.namespace, meta.name, known[0], None)
-            elif known[1] == meta.resource_version:
-                return
-        self._known.put(meta.namespace, meta.name, (meta.uid, meta.resource_version))
-        try:
-            self._handler.on_put(obj)
-        except Exception as error:  # noqa: BLE001 - a handler's fault with one object must not cost the others
-            self._failed(obj.key, error)
-
-    def _gone(self, namespace: str, name: str, uid: str, last: T | None) -> None:
-        known = self._known.drop(namespace, name)
-        if known is None:
-            return
-        if known[0] != uid:
-            uid, last = known[0], None
-        try:
-            self._handler.on_gone(namespace, name, uid, last)
-        except Exception as error:  # noqa: BLE001 - as above
-            self._failed(f"{namespace}/{name}", error)
-
-    def _skip(self, item: Unreadable) -> None:
-        meta = item.meta
-        known = self._known.get(meta.namespace, meta.name)
-        if known is not None and meta.uid and known[0] != meta.uid:
-            self._gone(meta.namespace, meta.name, known[0], None)
-        version = (meta.uid or meta.name, meta.resource_version)
-        if version in self._reported:
-            return
-        if len(self._reported) >= 10_000:
-            self._reported.clear()
-        self._reported.add(version)
-        self._report(str(item.error), "skipped; what was known of it before stays as it was")
-
-    def _failed(self, what: str, error: Exception) -> None:
-        if self._observer is not None:
-            self._observer.object_skipped(self.name)
-        _log.exception("A handler failed", err=error, resource=self.name, object=what)
-
-    def _report(self, what: str, consequence: str) -> None:
-        if self._observer is not None:
-            self._observer.object_skipped(self.name)
-        _log.warning(
-            "Cannot read what the API server sent",
-            resource=self.name,
-            err=what,
-            consequence=consequence,
-        )
+            self._delivery.report(found.why)
 
     # Time -------------------------------------------------------------------------------------------------------------
 
@@ -400,10 +293,8 @@ class Informer(Generic[T]):
         if not self._optional:
             await self._pause(error, "error")
             return
-        if len(self._known) or not self.synced:
-            self._begin_slice()
-            await self._drop_unless(Known())
-            self._listed()
+        if len(self._delivery) or not self.synced:
+            await self._is_all(Known())
         self.last_error = None
         await asyncio.sleep(self._settings.absent_s * self._rng.uniform(1.0, 1.5))
 

@@ -40,6 +40,7 @@ _CLASSES: Final[dict[int, type[ApiError]]] = {
 
 class _Cause(msgspec.Struct):
     field: str = ""
+    reason: str = ""
 
 
 class _Details(msgspec.Struct, rename="camel"):
@@ -101,9 +102,13 @@ def read_status(body: bytes) -> Status | None:
 def _class_of(status: int, said: Status) -> type[ApiError]:
     if said.reason == "AlreadyExists":
         return AlreadyExists
-    if said.details is not None and any(c.field == "metadata.uid" for c in said.details.causes):
-        # "Field is immutable", says the API server of a patch that names a uid: another object has the name by now.
-        return Conflict
+    for cause in said.details.causes if said.details is not None else ():
+        if cause.field == "metadata.uid":
+            # "Field is immutable", says the API server of a patch that names a uid: another object has the name by now.
+            return Conflict
+        if cause.reason == "ResourceVersionTooLarge":
+            # etcd was put back to an earlier state: what we know lies in a future that will not come.
+            return Gone
     if status >= 500:
         return ServerError
     return _CLASSES.get(status, ApiError)
