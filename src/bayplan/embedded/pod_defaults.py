@@ -40,7 +40,7 @@ def default_pod_spec(spec: Object) -> None:
         spec["securityContext"] = {}
     if spec.get("serviceAccount") and not spec.get("serviceAccountName"):
         spec["serviceAccountName"] = spec["serviceAccount"]
-    for container in _containers(spec):
+    for container in _containers(spec, *_KINDS_OF_CONTAINERS, "ephemeralContainers"):
         _default_container(container, on_host=spec.get("hostNetwork") is True)
     for volume in as_list(spec.get("volumes")):
         if isinstance(volume, dict):
@@ -100,8 +100,11 @@ def quality_of_service(pod: Object) -> str:
     return "Guaranteed" if guaranteed else "Burstable"
 
 
-def _containers(spec: Object) -> Iterator[Object]:
-    for field in ("initContainers", "containers"):
+_KINDS_OF_CONTAINERS: Final = ("initContainers", "containers")
+
+
+def _containers(spec: Object, *fields: str) -> Iterator[Object]:
+    for field in fields or _KINDS_OF_CONTAINERS:
         for container in as_list(spec.get(field)):
             if isinstance(container, dict):
                 yield container

@@ -16,7 +16,16 @@ from random import Random
 from typing import Any, Final, Protocol
 
 from bayplan.clock import Clock, SystemClock
-from bayplan.embedded import defaults, deleting, names, priorities, refusals, validation, writing
+from bayplan.embedded import (
+    defaults,
+    deleting,
+    names,
+    pod_parts,
+    priorities,
+    refusals,
+    validation,
+    writing,
+)
 from bayplan.embedded.builtin import builtin_kinds
 from bayplan.embedded.deleting import DeleteOptions
 from bayplan.embedded.entries import Change, ChangeType, Entry
@@ -315,7 +324,11 @@ class Store:
         old = entry.decode()
         writing.check_uid(kind, obj, old)
         writing.check_version(kind, obj, old)
-        obj = writing.split(kind, to_storage(kind, obj), old, options.subresource)
+        obj = to_storage(kind, obj)
+        part = options.subresource if options.subresource in pod_parts.PARTS else ""
+        if part:
+            obj = pod_parts.with_part(obj, old, part)
+        obj = writing.split(kind, obj, old, options.subresource)
         writing.carry_on(kind, obj, old)
         metadata(obj)["resourceVersion"] = str(entry.version)
         if options.subresource == "finalize":
@@ -326,7 +339,10 @@ class Store:
         defaults.fill_in(kind.shelf, obj)
         if kind.shelf == "pods":
             _keep_priority(obj, old)
-        validation.check(kind, obj, old)
+        # What may be changed by way of a part is the part's business.
+        validation.check(kind, obj, None if part else old)
+        if part:
+            pod_parts.check_part(obj, old, part)
         if kind.shelf == priorities.SHELF:
             priorities.check_default(obj, self.shelves)
         writing.count_generation(kind, obj, old)

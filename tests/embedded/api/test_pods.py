@@ -189,6 +189,42 @@ def test_gates_are_taken_away_and_a_gated_pod_may_get_narrower() -> None:
     with_api(work)
 
 
+# Parts
+
+
+def test_a_pod_is_resized_by_way_of_its_subresource() -> None:
+    async def work(speaker: Speaker) -> None:
+        given = pod("a")
+        given["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+        speaker.api.store.create("pods", given, "default")
+        resources: Object = {"requests": {"cpu": "2"}}
+        container: Object = {"name": "main", "resources": resources}
+        patch = {"spec": {"containers": [container]}}
+        assert (await speaker.call("PATCH", f"{PODS}/a", patch, STRATEGIC)).status == 422
+        resized = await speaker.call("PATCH", f"{PODS}/a/resize", patch, STRATEGIC)
+        assert resized.body["spec"]["containers"][0]["resources"] == resources
+        assert resized.body["metadata"]["generation"] == 2
+        both = {"cpu": "2", "memory": "1Gi"}
+        container["resources"] = {"limits": both, "requests": both}
+        refused = await speaker.call("PATCH", f"{PODS}/a/resize", patch, STRATEGIC)
+        assert "Pod QOS Class may not change as a result of resizing" in refused.message
+
+    with_api(work)
+
+
+def test_ephemeral_containers_come_and_stay() -> None:
+    async def work(speaker: Speaker) -> None:
+        speaker.api.store.create("pods", pod("a"), "default")
+        path = f"{PODS}/a/ephemeralcontainers"
+        patch = {"spec": {"ephemeralContainers": [{"name": "debug", "image": "tools:1"}]}}
+        added = await speaker.call("PATCH", path, patch, STRATEGIC)
+        assert [one["name"] for one in added.body["spec"]["ephemeralContainers"]] == ["debug"]
+        removed = await speaker.call("PATCH", path, {"spec": {"ephemeralContainers": []}}, MERGE)
+        assert removed.status == 422
+
+    with_api(work)
+
+
 # Binding
 
 

@@ -1,0 +1,111 @@
+"""The embedded API answers as kube-apiserver does: status, reason, message, and every field of every object.
+
+Both are asked the same, in the same order. What differs from run to run is left out, and what is known to differ is named.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.embedded.api import conversation
+
+from bayplan.embedded.server import EmbeddedApi, EmbeddedOptions
+from bayplan.errors import ApiError
+from bayplan.testing.control_plane import Api, Binaries, ControlPlane, wait_until
+from bayplan.testing.control_plane.api import Login
+
+pytestmark = pytest.mark.e2e
+
+#: Other in every run.
+VOLATILE = {
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "lastTransitionTime",
+    "lastPhaseTransitionTime",
+    "managedFields",
+    "clusterIP",
+    "clusterIPs",
+}
+#: The embedded API gives every pod a service account, and no volume a finalizer that only a controller takes away.
+KNOWN = {"serviceAccountName", "serviceAccount", "finalizers"}
+
+UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+VERSION = re.compile(r"in record \(\d+\)")
+
+
+def bare(value: Any) -> Any:
+    """An answer without what nobody can foresee; null and absent are the same to clients."""
+    if isinstance(value, dict):
+        left_out = VOLATILE | KNOWN
+        return {
+            key: bare(one) for key, one in value.items() if key not in left_out and one is not None
+        }
+    if isinstance(value, list):
+        return [bare(one) for one in value]
+    return UID.sub("UID", value) if isinstance(value, str) else value
+
+
+def answers(api: Api, lines: list[tuple[str, ...]]) -> list[Any]:
+    found: list[Any] = []
+    for method, path, body, content_type in conversation.steps(lines):
+        try:
+            found.append(bare(api.call(method, path, body, content_type)))
+        except ApiError as error:
+            # What is behind the first line is Go's picture of a difference.
+            message = VERSION.sub("in record", UID.sub("UID", error.message.partition("\n")[0]))
+            found.append((error.status, error.reason, message))
+    return found
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Iterator[Api]:
+    with ControlPlane(tmp_path_factory.mktemp("plane"), binaries) as plane:
+        path = "/apis/scheduling.k8s.io/v1/priorityclasses"
+        wait_until(lambda: len(plane.admin.items(path)) == 2, "its own priority classes")
+        yield plane.admin
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Iterator[Api]:
+    server = EmbeddedApi(EmbeddedOptions(tls=True, token="sesame"))
+    started, stop = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with server:
+            started.set()
+            await asyncio.to_thread(stop.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    started.wait(30)
+    with Api(server.url, server.authority_pem, Login(token="sesame")) as api:
+        yield api
+    stop.set()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(conversation.PODS, id="pods"),
+        pytest.param(conversation.LISTS, id="lists"),
+        pytest.param(conversation.CLUSTER, id="cluster"),
+        pytest.param(conversation.WORKLOADS, id="workloads"),
+        pytest.param(conversation.OTHERS, id="others"),
+    ],
+)
+def test_same_answers(lines: list[tuple[str, ...]], real: Api, embedded: Api) -> None:
+    ours, theirs = answers(embedded, lines), answers(real, lines)
+    differences = [
+        f"{' '.join(line)}\n  kube-apiserver: {right}\n  embedded: {left}"
+        for line, left, right in zip(lines, ours, theirs, strict=True)
+        if left != right
+    ]
+    assert not differences, "\n".join(differences)
