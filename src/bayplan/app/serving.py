@@ -20,6 +20,7 @@ from bayplan.serve.configz import kube_configuration
 from bayplan.serve.gatekeeper import Gatekeeper, find_client_authority
 from bayplan.serve.health import PING, Check, Health
 from bayplan.serve.pages import Pages
+from bayplan.serve.pod_resources import pod_resources
 from bayplan.serve.server import Server
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from bayplan.client.leases import Elector
     from bayplan.framework.config import Configuration
     from bayplan.runtime.permissions import Permissions, Right
+    from bayplan.runtime.scheduler import Scheduler
     from bayplan.runtime.watchdog import Watchdog
 
 #: What kube-scheduler allows beyond the lease before it calls itself ill.
@@ -44,6 +46,7 @@ class Shown(Protocol):
 
     config: Configuration
     around: Surroundings
+    scheduler: Scheduler
     informers: Sequence[Informer[Any]]
     elector: Elector | None
     permissions: Permissions
@@ -70,6 +73,7 @@ async def serving(
         around.metrics,
         _health(shown, watchdog),
         configz=lambda: kube_configuration(shown.config),
+        pod_resources=pod_resources(shown.scheduler.board.cluster, shown.scheduler.pods.pending),
         is_leader=lambda: shown.elector is None or shown.elector.is_leader,
     )
     server = Server(pages)

@@ -85,6 +85,35 @@ def for_scoring(spec: PodSpec) -> dict[str, int]:
     return _counted(_total(spec, missing=_DEFAULTS, pod_level=False))
 
 
+def for_display(spec: PodSpec, *, limits: bool = False) -> dict[str, float]:
+    """What a pod requests, or may at most use, in cores, bytes and pieces; every resource that it names."""
+    amounts = _total(_limits_as_requests(spec)) if limits else _total(spec)
+    if limits:
+        # What is not limited is not limited by the overhead either.
+        overhead = _nano(spec.overhead)
+        _add(amounts, {name: overhead[name] for name in overhead if amounts.get(name)})
+    return {name: amount / 1e9 for name, amount in amounts.items()}
+
+
+def _limits_as_requests(spec: PodSpec) -> PodSpec:
+    def turned(container: Container) -> Container:
+        resources = msgspec.structs.replace(
+            container.resources, requests=container.resources.limits
+        )
+        return msgspec.structs.replace(container, resources=resources)
+
+    whole = spec.resources
+    if whole is not None:
+        whole = msgspec.structs.replace(whole, requests=whole.limits)
+    return msgspec.structs.replace(
+        spec,
+        containers=tuple(map(turned, spec.containers)),
+        init_containers=tuple(map(turned, spec.init_containers)),
+        resources=whole,
+        overhead={},
+    )
+
+
 def placed_key(pod: Pod) -> bytes:
     """What of a pod's status changes ``for_placed``; empty where the spec says it all."""
     resized = _resized(pod)
