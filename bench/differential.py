@@ -10,25 +10,40 @@ than its sources (Go on PATH; a few minutes the first time). Exit status 0 only 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 import os
+import random
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tests.conformance.compare import differences
 from tests.conformance.stream import as_events
 
+from bayplan.cluster.cluster import Cluster
+from bayplan.cluster.podinfo import PodInfo
+from bayplan.cycle.attempt import evaluate
+from bayplan.cycle.desk import Desk
 from bayplan.errors import BayplanError
+from bayplan.model.decode import decode_as
+from bayplan.model.pod import Pod
 from bayplan.plugins import default_registry
-from bayplan.sim.cases import Feed, feed_in_order, verdict_of
+from bayplan.sim.cases import (
+    feed_in_order,
+    judge_at,
+    objects_of,
+    open_desk,
+    verdict_of,
+    verdict_on,
+)
 from bench.odd.cases import SUITES, make_case
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +51,9 @@ JUDGE = ROOT / ".kube" / "bin" / "verdicts"
 #: How often kube-scheduler is asked again where the two differ: some of its answers are luck.
 AGAIN = 12
 CHUNK = 100
+#: How often bayplan is asked while the cluster comes into being, in the manner "again".
+LOOKS = 0.3
+MANNERS = ("once", "stream", "again")
 
 Case = dict[str, Any]
 Verdict = dict[str, Any]
@@ -61,9 +79,12 @@ def judge(cases: Sequence[Case]) -> list[Verdict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def ours(case: Case, feed: Feed = feed_in_order) -> Verdict:
+def ours(case: Case, manner: str = "once") -> Verdict:
     """What bayplan says; a surprise is a verdict too."""
     try:
+        if manner == "again":
+            return over_and_over(case)
+        feed = as_events if manner == "stream" else feed_in_order
         return verdict_of(case, default_registry(), feed=feed)
     except BayplanError as error:
         return {"id": case["id"], "error": str(error)}
@@ -73,6 +94,52 @@ def ours(case: Case, feed: Feed = feed_in_order) -> Verdict:
             "error": f"raised {type(error).__name__}: {error}",
             "raised": True,
         }
+
+
+def over_and_over(case: Case) -> Verdict:
+    """What bayplan says in the end when it is asked all the time, while the case's objects arrive as events.
+
+    So it answers from what it kept, brought up to date, as it does in a cluster.
+    """
+    desk = open_desk(case, default_registry())
+    chance = random.Random(case["id"])
+
+    def look() -> None:
+        if chance.random() < LOOKS:
+            ask(desk, case)
+
+    restless = Restless(desk.cluster, look)
+    as_events(cast("Cluster", restless), objects_of(case))
+    return verdict_on(case, judge_at(desk, case))
+
+
+def ask(desk: Desk, case: Case) -> None:
+    """Have the pod evaluated; what is said, and whether it fails, does not matter yet."""
+    with contextlib.suppress(BayplanError):
+        evaluate(desk.cluster.info(decode_as(Pod, case["pod"])), desk)
+
+
+@dataclass
+class Restless:
+    """A cluster that somebody looks at whenever something happens to it."""
+
+    cluster: Cluster
+    look: Callable[[], None]
+
+    def put(self, obj: Any) -> None:
+        self.cluster.put(obj)
+        self.look()
+
+    def remove(self, obj: Any) -> None:
+        self.cluster.remove(obj)
+        self.look()
+
+    def assume(self, pod: PodInfo, node: str) -> None:
+        self.cluster.assume(pod, node)
+        self.look()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.cluster, name)
 
 
 @dataclass
@@ -90,11 +157,11 @@ class Tally:
         self.differing += other.differing
 
 
-def compare(cases: Sequence[Case], feed: Feed = feed_in_order) -> Tally:
+def compare(cases: Sequence[Case], manner: str = "once") -> Tally:
     """Ask both about these cases."""
     tally = Tally()
     for case, want in zip(cases, judge(cases), strict=True):
-        got = ours(case, feed)
+        got = ours(case, manner)
         tally.suites[case["suite"]] += 1
         found = difference(want, got)
         way = way_of(want)
@@ -172,9 +239,10 @@ def main() -> int:
         "--suite", action="append", choices=sorted(SUITES), help="only this one (may be repeated)"
     )
     parser.add_argument(
-        "--stream",
-        action="store_true",
-        help="let the objects arrive as a disorderly stream of events",
+        "--manner",
+        choices=MANNERS,
+        default="once",
+        help="stream: objects arrive as a disorderly stream of events; again: and bayplan is asked all the time",
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
@@ -196,8 +264,7 @@ def main() -> int:
         return 0
     total = Tally()
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        feed = as_events if arguments.stream else feed_in_order
-        for tally in pool.map(partial(compare, feed=feed), chunks(arguments)):
+        for tally in pool.map(partial(compare, manner=arguments.manner), chunks(arguments)):
             total.add(tally)
     for case, found in total.differing[: arguments.shown]:
         print(f"-- {case['id']}", *(line[:300] for line in found[:4]), sep="\n   ")

@@ -118,6 +118,18 @@ def test_why_no_node_fits_is_told_though_prescore_would_fail() -> None:
         decide(make_pod("web"), cluster, Broken)
 
 
+def test_plugins_after_one_that_turned_the_pod_down_for_good_are_not_asked_later_either() -> None:
+    cluster = make_cluster(make_node("a"))
+    desk = make_desk(cluster)
+    near = make_pod("web").label("app", "web").claim("absent").affinity({"app": "web"}, "zone")
+    for name in ("", "more", "and-more"):
+        if name:  # news for InterPodAffinity, which comes after the plugins of volumes
+            cluster.put(make_pod(name).label("app", "web").on("a").build())
+        outcome = attempt(cluster.info(near.build()), desk)
+        assert isinstance(outcome, Unplaced)
+        assert 'persistentvolumeclaim "absent" not found' in outcome.message
+
+
 # --- bad plugins -------------------------------------------------------------------------------------------------------
 
 

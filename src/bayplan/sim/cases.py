@@ -119,18 +119,28 @@ def judge(
     case: Mapping[str, Any], registry: Registry, *, seed: int = 0, feed: Feed = feed_in_order
 ) -> Judged:
     """Build the cluster of a case and evaluate its pod on every node."""
+    desk = open_desk(case, registry, seed=seed)
+    feed(desk.cluster, objects_of(case))
+    return judge_at(desk, case)
+
+
+def open_desk(case: Mapping[str, Any], registry: Registry, *, seed: int = 0) -> Desk:
+    """A desk with the configuration of a case, over a cluster that is empty yet."""
     config = _config_of(case, registry)
     cluster = Cluster()
-    feed(cluster, objects_of(case))
-    if not case.get("queued"):
-        _forget_queued(cluster)
     dice = Dice(seed)
     handle = LocalHandle(cluster.view, config.profiles[0].scheduler_name, dice)
     profile = build_profile(config.profiles[0], registry, handle)
-    desk = Desk(cluster, profile, dice, Ring(), handle)
+    return Desk(cluster, profile, dice, Ring(), handle)
+
+
+def judge_at(desk: Desk, case: Mapping[str, Any]) -> Judged:
+    """Evaluate the pod of a case at a desk whose cluster holds the objects of the case."""
+    if not case.get("queued"):
+        _forget_queued(desk.cluster)
     if "pod" not in case:
         raise DecodeError("a case has a pod to place", path="pod")
-    pod = cluster.info(_decoded(Pod, case["pod"], "pod"))
+    pod = desk.cluster.info(_decoded(Pod, case["pod"], "pod"))
     return Judged(pod, desk, evaluate(pod, desk))
 
 
@@ -153,7 +163,11 @@ def verdict_of(
     Raises:
         BayplanError: there is none, and why.
     """
-    judged = judge(case, registry, feed=feed)
+    return verdict_on(case, judge(case, registry, feed=feed))
+
+
+def verdict_on(case: Mapping[str, Any], judged: Judged) -> dict[str, Any]:
+    """The same for a case that has been judged."""
     if judged.decision.fits:
         judged.decision.ranking()  # a node promised to the pod is taken without scores
     picture = judged.picture
