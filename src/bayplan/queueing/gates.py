@@ -31,6 +31,14 @@ def find_gate(queued: Queued, profile: Profile | None) -> str:
     return ""
 
 
+def still_kept_out(queued: Queued, profile: Profile | None) -> bool:
+    """Whether the plugin that keeps a gated pod out would do so again: then nothing else needs to be asked."""
+    for plugin in profile.pre_enqueue if profile is not None else ():
+        if plugin.name == queued.gating_plugin:
+            return _keeps_out(plugin, queued)
+    return False
+
+
 def _keeps_out(plugin: PreEnqueuePlugin, queued: Queued) -> bool:
     try:
         return call(plugin, "PreEnqueue", plugin.pre_enqueue, queued.pod) is not None
