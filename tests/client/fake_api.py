@@ -30,6 +30,8 @@ class FakeApi:
     watch_faults: list[bytes] = field(default_factory=list)
     #: Whether a watch is closed as soon as what it missed is told.
     closes_at_once: bool = False
+    #: Whether its connection is cut instead.
+    breaks_at_once: bool = False
     lists: list[dict[str, str]] = field(default_factory=list)
     watches: list[dict[str, str]] = field(default_factory=list)
     _open: dict[asyncio.Queue[bytes | None], Wire] = field(default_factory=dict)
@@ -101,6 +103,8 @@ class FakeApi:
             return refusal(410, "Expired", "too old resource version")
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         await wire.send(CHUNKED)
+        if self.breaks_at_once:
+            return None
         for version, line in self.history:
             if version > since:
                 queue.put_nowait(line)

@@ -247,12 +247,24 @@ def test_a_watch_that_ends_is_gone_on_with_where_it_was() -> None:
 def test_a_connection_that_breaks_is_made_again() -> None:
     async def play(bench: Bench) -> None:
         await bench.watching()
+        await asyncio.sleep(5)
         bench.server.hang_up()
         bench.fake.put(pod("b"))
-        await bench.in_step()
+        await settle(lambda: "b" in bench.heard.pods, rounds=2000)
+        assert bench.clock.monotonic() < 6, "there is no need to wait"
         assert len(bench.fake.lists) == 1
         assert bench.counted.restarts == ["error"]
         assert bench.informer.last_error is None
+
+    informed(play, "a")
+
+
+def test_a_connection_that_breaks_as_soon_as_it_is_made_is_not_made_again_at_once() -> None:
+    async def play(bench: Bench) -> None:
+        bench.fake.breaks_at_once = True
+        await asyncio.sleep(60)
+        assert 3 < len(bench.fake.watches) < 10
+        assert isinstance(bench.informer.last_error, Unreachable)
 
     informed(play, "a")
 

@@ -51,6 +51,9 @@ _log = get_logger(__name__)
 #: As kube-scheduler watches pods: one that has finished leaves the selection, and so arrives as deleted.
 UNFINISHED_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
+#: A watch that ends sooner has not worked.
+_SHORT_S: Final = 1.0
+
 
 @dataclass(frozen=True, slots=True)
 class InformerSettings:
@@ -214,13 +217,19 @@ class Informer(Generic[T]):
         except TimedOut:
             # Either nobody is there any more, or nothing happened: a new connection tells.
             self._restarted("silent")
-            return
+        except Unreachable as error:
+            if self._clock.monotonic() - begun < _SHORT_S:
+                raise
+            # It broke after it had worked. Whether there is more to it the next one tells, at once.
+            _log.info("The watch broke", resource=self.name, err=str(error))
+            self._restarted("error")
+        else:
+            if not heard and self._clock.monotonic() - begun < _SHORT_S:
+                # Something on the way, or a server in trouble, closes at once: do not hammer it.
+                raise Unreachable(f"{self._question}: it was closed as soon as it was open")
+            self._restarted("closed")
         finally:
             stream.close()
-        if not heard and self._clock.monotonic() - begun < 1.0:
-            # Something on the way, or a server in trouble, closes at once: do not hammer it.
-            raise Unreachable(f"{self._question}: it was closed as soon as it was open")
-        self._restarted("closed")
 
     async def _follow(self, stream: Stream) -> bool:
         """Hand over line after line until the server ends the watch; whether there was any."""
