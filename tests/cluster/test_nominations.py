@@ -28,7 +28,13 @@ def test_like_a_dict(events: list[tuple[str, str]]) -> None:
             there = sorted(pod.name for pod in nominations.on(where))
             assert there == sorted(name for name, at in promised.items() if at == where)
         assert {pod.name: at for pod, at in nominations.all()} == promised
-        assert set(nominations.nodes()) == set(promised.values())
+        for priority in (-5, 0, 1):
+            high = {
+                (node, pod.name) for node, pods in nominations.at_least(priority) for pod in pods
+            }
+            assert high == {
+                (at, name) for name, at in promised.items() if PODS[name].priority >= priority
+            }
         assert len(nominations) == len(promised)
         for other in "abc":
             assert nominations.node_of(PODS[other].key) == promised.get(other, "")

@@ -17,6 +17,8 @@ class Nominations:
         self._node_of: dict[str, str] = {}
         #: Changes with every nomination made or withdrawn.
         self.version = 0
+        #: The last answer of ``at_least``, and what it was to.
+        self._listed: tuple[int, int, list[tuple[str, list[PodInfo]]]] = (-1, 0, [])
 
     def put(self, pod: PodInfo, node: str) -> None:
         """Promise a node to a pod, in place of any earlier promise."""
@@ -41,6 +43,18 @@ class Nominations:
         pods = self._by_node.get(node)
         return list(pods.values()) if pods else []
 
+    def at_least(self, priority: int) -> list[tuple[str, list[PodInfo]]]:
+        """Nodes promised to pods of this priority or a higher one, and these pods; not to be changed."""
+        version, of, listed = self._listed
+        if (version, of) != (self.version, priority):
+            listed = []
+            for node, pods in self._by_node.items():
+                high = [pod for pod in pods.values() if pod.priority >= priority]
+                if high:
+                    listed.append((node, high))
+            self._listed = (self.version, priority, listed)
+        return listed
+
     def node_of(self, key: str) -> str:
         """The node promised to a pod, or an empty string."""
         return self._node_of.get(key, "")
@@ -48,10 +62,6 @@ class Nominations:
     def all(self) -> list[tuple[PodInfo, str]]:
         """Every nominated pod, and the node promised to it."""
         return [(pod, node) for node, pods in self._by_node.items() for pod in pods.values()]
-
-    def nodes(self) -> list[str]:
-        """Nodes that are promised to anybody."""
-        return list(self._by_node)
 
     def __len__(self) -> int:
         return len(self._node_of)

@@ -156,9 +156,10 @@ class DryRunEngine:
 
     def promises(self, pod: PodInfo) -> dict[int, list[PodInfo]]:
         """Rows of the nodes where promises to other pods count against ``pod``, and these pods."""
+        own = self.nominations.node_of(pod.key)
         found = {}
-        for name in self.nominations.nodes():
-            others = self._promised(pod, name)
+        for name, high in self.nominations.at_least(pod.priority):
+            others = self._promised(pod, name) if name == own else high
             row = self.view.row_of(name) if others else None
             if row is not None:
                 found[row] = others
