@@ -125,13 +125,14 @@ class Stage:
             timeout_s,
         )
 
-    def wait_refused(self, key: str, timeout_s: float = 60.0) -> str:
-        """Wait until the pod's condition says that it cannot be scheduled; the message."""
+    def wait_refused(self, key: str, saying: str = "", timeout_s: float = 60.0) -> str:
+        """Wait until the pod's condition says that it cannot be scheduled, and ``saying`` why; the message."""
 
         def refused(objects: dict[str, Obj]) -> bool:
-            return key in objects and scheduled(objects[key]).get("status") == "False"
+            condition = scheduled(objects.get(key, {}))
+            return condition.get("status") == "False" and saying in condition["message"]
 
-        found = self.pods.wait(refused, f"condition that refuses {key}", timeout_s)
+        found = self.pods.wait(refused, f"condition that refuses {key}: {saying}", timeout_s)
         message: str = scheduled(found[key])["message"]
         return message
 

@@ -48,6 +48,17 @@ def pods(first: int, after: int) -> list[PodBuilder]:
     return [pod(f"p{number}").requests(cpu="100m") for number in range(first, after)]
 
 
+def test_a_scheduler_that_is_killed_begins_again_from_what_is_there(stage: Stage) -> None:
+    for number in range(10):
+        stage.add(node(f"n{number}", cpu="8"))
+    killed = stage.start_scheduler("killed").wait_ready()
+    with Feeder(stage.plane.admin, pods(0, PODS)) as feeder:
+        stage.wait_some_bound(BEFORE)
+        killed.process.kill()
+        stage.start_scheduler("started")
+        stage.wait_bound(*feeder.keys)
+
+
 def test_the_other_takes_over_when_the_leader_is_killed(
     stage: Stage, leases: History, leader: Running
 ) -> None:

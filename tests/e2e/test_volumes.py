@@ -97,7 +97,10 @@ def test_two_pods_do_not_get_one_volume(stage: Stage) -> None:
     stage.add(claim("c2", "local"), pod("p2").claim("c2"))
 
     assert sorted(homes.values()) == ["n-a", "n-b"]
-    assert "didn't find available persistent volumes to bind" in stage.wait_refused("default/p2")
+    # The pod may be seen before its claim is.
+    assert stage.wait_refused(
+        "default/p2", "3 node(s) didn't find available persistent volumes to bind"
+    )
 
 
 def test_a_volume_is_made_where_the_pod_goes(stage: Stage) -> None:
