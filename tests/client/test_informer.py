@@ -96,6 +96,7 @@ def informed(
     *names: str,
     fake: FakeApi | None = None,
     optional: bool = False,
+    handler: Heard | None = None,
     settings: InformerSettings | None = None,
 ) -> None:
     """Run a scene in which an informer of pods is at work."""
@@ -107,7 +108,7 @@ def informed(
     async def scene() -> None:
         async with Scripted(fake.answer) as server:
             api = Api.open(server.access(), clock, random.Random(1))
-            heard, counted = Heard(), Counted()
+            heard, counted = handler or Heard(), Counted()
             informer = Informer(
                 api,
                 PODS,
@@ -618,3 +619,98 @@ def test_one_that_waits_after_an_error_can_be_told_to_try_again_now() -> None:
         assert back == [failed_at]
 
     informed(play, "a")
+
+
+# --- whatever happens --------------------------------------------------------------------------------------------------
+
+
+class Strict(Heard):
+    """A handler that is told nothing twice, and of no end without a beginning; what else happens is in ``faults``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: list[str] = []
+
+    def on_put(self, obj: Pod) -> None:
+        known = self.pods.get(obj.name)
+        if known is not None and known.uid != obj.uid:
+            self.faults.append(f"{obj.name}: the one before has not gone")
+        elif known is not None and known.metadata.resource_version == obj.metadata.resource_version:
+            self.faults.append(f"{obj.name}: the same version again")
+        self.pods[obj.name] = obj
+
+    def on_gone(self, namespace: str, name: str, uid: str, last: Pod | None) -> None:
+        known = self.pods.pop(name, None)
+        if known is None or known.uid != uid or (last is not None and last.uid != uid):
+            self.faults.append(f"{name}: an end without a beginning")
+
+
+class Chaos:
+    """Does one thing after the other to a fake API server, and to the way there."""
+
+    def __init__(self, bench: Bench, seed: int) -> None:
+        self.bench = bench
+        self.dice = random.Random(seed)
+        self.made = 0
+
+    def step(self) -> None:
+        fake, dice = self.bench.fake, self.dice
+        name = dice.choice("abcdefgh")
+        uid = fake.objects[name]["metadata"]["uid"] if name in fake.objects else ""
+        seen = dice.random() < 0.8
+        match dice.randrange(14):
+            case 0 | 1 | 2 | 3:
+                self.made += 1
+                fake.put(pod(name, uid or f"u{self.made}", status={"phase": "Running"}), seen=seen)
+            case 4 | 5 if uid:
+                fake.delete(name, seen=seen)
+            case 6 if uid:
+                # Deleted and made again; whoever does not watch sees only that it is another.
+                self.made += 1
+                fake.delete(name, seen=seen)
+                fake.put(pod(name, f"u{self.made}"), seen=seen)
+            case 7:
+                fake.end_watches()
+            case 8:
+                self.bench.server.hang_up()
+            case 9:
+                fake.list_faults.append(refusal(dice.choice([410, 429, 500, 503]), "Trouble"))
+            case 10:
+                fake.watch_faults.append(refusal(dice.choice([410, 429, 500, 504]), "Trouble"))
+            case 11:
+                fake.say(dice.choice([b"nonsense\n", b'{"type":"ADDED","object":{}}\n', b"\n"]))
+            case 12:
+                fake.bookmark()
+            case _:
+                pass
+        if not seen:
+            # Nobody was told, so nobody may go on from before.
+            fake.compact()
+            fake.end_watches()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_happens_the_handler_ends_up_knowing_what_there_is(seed: int) -> None:
+    async def play(bench: Bench) -> None:
+        chaos = Chaos(bench, seed)
+        for _ in range(200):
+            chaos.step()
+            if chaos.dice.random() < 0.5:
+                await settle(rounds=chaos.dice.randrange(100))
+            if chaos.dice.random() < 0.1:
+                await asyncio.sleep(chaos.dice.uniform(0, 40))
+        bench.fake.list_faults.clear()
+        bench.fake.watch_faults.clear()
+
+        def versions() -> dict[str, str]:
+            return {name: one.metadata.resource_version for name, one in bench.heard.pods.items()}
+
+        def wanted() -> dict[str, str]:
+            return {n: one["metadata"]["resourceVersion"] for n, one in bench.fake.objects.items()}
+
+        await bench.until(lambda: versions() == wanted())
+        assert bench.informer.synced
+        assert strict.faults == []
+
+    strict = Strict()
+    informed(play, *"abc", handler=strict, settings=InformerSettings(page_size=3))
