@@ -102,7 +102,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     volumes = LiveVolumes(api, clock)
     services = Services(bindings, volumes, conditions, recorder, waiting, Notes(clock))
 
-    desks = _desks(config, registry, cluster, services, Dice(seed))
+    desks = _desks(config, registry, cluster, services, Dice(seed), clock.monotonic)
     queue = SchedulingQueue(
         {name: desk.profile for name, desk in desks.items()},
         QueueSettings(
@@ -136,6 +136,7 @@ def _desks(
     cluster: Cluster,
     services: Services,
     dice: Dice,
+    timer: Callable[[], float],
 ) -> dict[str, Desk]:
     """A desk per profile; they share the dice and the record."""
     ring = Ring(config.own.record.size)
@@ -148,6 +149,7 @@ def _desks(
         if profile.algorithm:
             algorithm = registry.load_object(profile.algorithm)()
         desks[name] = Desk(cluster, built, dice, ring, handle, algorithm)
+        desks[name].time_with(timer)
     return desks
 
 

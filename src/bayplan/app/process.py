@@ -17,8 +17,8 @@ import random
 import secrets
 import signal
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -65,7 +65,13 @@ async def serve_scheduler(options: Options, clock: Clock | None = None) -> int:
     Raises:
         BayplanError: it cannot start: the configuration is wrong, or there is no cluster.
     """
-    clock = clock or SystemClock()
+    async with opened(options, clock or SystemClock()) as process:
+        return await process.run()
+
+
+@asynccontextmanager
+async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
+    """A process that is ready to run and shows its pages already. Raises as ``serve_scheduler``."""
     config, registry = configure(options)
     access = load(_kubeconfig(options, config), options.context, master=options.master)
     rng = random.Random(secrets.randbits(64))
@@ -78,6 +84,7 @@ async def serve_scheduler(options: Options, clock: Clock | None = None) -> int:
         if not options.dry_run and not options.take_over:
             await check_default_scheduler(api, config, clock)
         elector = _elector(api, config, options, clock, rng)
+        metrics.leader.pull = lambda: _leading(config, elector)
         around = Surroundings(
             api=api,
             clock=clock,
@@ -88,27 +95,32 @@ async def serve_scheduler(options: Options, clock: Clock | None = None) -> int:
             dry_run=options.dry_run,
         )
         scheduler = assemble(config, registry, around)
-        informers = [
-            Informer(
-                api,
-                feed.resource,
-                feed.handler,
-                field_selector=feed.field_selector,
-                clock=clock,
-                rng=rng,
-                observer=metrics,
-            )
-            for feed in scheduler.feeds
-        ]
+        informers = _informers(scheduler, api, around, rng)
         rights = _rights(scheduler, config, elector, options)
         permissions = Permissions(api, tuple(rights))
         process = Process(config, around, scheduler, informers, elector, permissions)
-        metrics.leader.pull = lambda: _leading(config, elector)
         with Watchdog(clock, on_interrupt=metrics.plugin_interrupted) as watchdog:
             async with serving(options.serving, process, watchdog, rng):
-                return await process.run()
+                yield process
     finally:
         await api.close()
+
+
+def _informers(
+    scheduler: Scheduler, api: Api, around: Surroundings, rng: random.Random
+) -> list[Informer[Any]]:
+    return [
+        Informer(
+            api,
+            feed.resource,
+            feed.handler,
+            field_selector=feed.field_selector,
+            clock=around.clock,
+            rng=rng,
+            observer=around.metrics,
+        )
+        for feed in scheduler.feeds
+    ]
 
 
 def _kubeconfig(options: Options, config: Configuration) -> str:
