@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 def attempt(pod: PodInfo, desk: Desk) -> Outcome:
     """Find the best node for a pod, or say why there is none."""
     desk.handle.deciding = True
+    desk.laps.begin()
     try:
         if desk.algorithm is None:
             decision = evaluate(pod, desk)
@@ -40,6 +41,7 @@ def attempt(pod: PodInfo, desk: Desk) -> Outcome:
         if decision.chosen >= 0:
             return Placed(pod, decision.node, decision, decision.evaluation.state)
         decision.nominated, decision.post_filter = make_room(decision, desk)
+        desk.laps.lap("PostFilter")
         return _unplaced(decision)
     except PluginError as error:
         return Failed(pod, error)

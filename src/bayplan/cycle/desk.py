@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from bayplan.cycle.classes import Classes
+from bayplan.cycle.laps import Laps
 from bayplan.cycle.preempt import Chain, DryRunEngine
 
 if TYPE_CHECKING:
@@ -47,6 +49,15 @@ class Desk:
         self.classes = Classes(profile, cluster.view)
         self.dice = dice
         self.ring = ring
+
+    @property
+    def laps(self) -> Laps:
+        """Where the time of the last attempt went."""
+        return self.classes.plan.laps
+
+    def time_with(self, timer: Callable[[], float]) -> None:
+        """Time the points of each attempt from now on."""
+        self.classes.plan.laps = Laps(timer)
 
     def engine(self, evaluation: Evaluation) -> DryRunEngine:
         """The filters in play for an evaluation, to be run on supposed states of nodes."""

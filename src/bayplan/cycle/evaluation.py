@@ -59,12 +59,14 @@ class Evaluation:
         self.state = CycleState()
         self.log = UndoLog()
         self.prefilter: PreFilterResult = run_prefilters(pod, plan.profile, view, self.state)
+        plan.laps.lap("PreFilter")
         #: None where PreFilter turned the pod down whole.
         self.feasible: Feasible | None = None
         #: None until somebody asks for a ranking.
         self.rank: Rank | None = None
         if self.prefilter.rejection is None:
             self.feasible = Feasible(pod, self._ground(), self.prefilter)
+            plan.laps.lap("Filter")
         self._watches = [
             Watch(
                 step,
@@ -109,6 +111,7 @@ class Evaluation:
         stale = self._stale(pod)
         if stale and not self._prefilter_again(pod, stale):
             return False
+        self.plan.laps.lap("PreFilter")
         if self.feasible is not None:
             self._refresh(pod, stale, *news)
         return not self._is_personal()
@@ -154,8 +157,10 @@ class Evaluation:
         if rows:
             feasible.refresh(pod, changes)
         feasible.judge_unknown(pod)
+        self.plan.laps.lap("Filter")
         if self.rank is not None:
             self.rank.refresh(pod, changes, stale, feasible.flipped)
+            self.plan.laps.lap("Score")
 
 
 def _changes(view: ClusterView, rows: list[int], kinds: list[int]) -> Changes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from bayplan.cluster.changes import CLUSTER_WIDE, ROW_LOCAL, Reads
+from bayplan.cycle.laps import Laps
 from bayplan.framework.plugin import (
     FilterPlugin,
     Plugin,
@@ -52,6 +53,8 @@ class Plan:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
+        #: Told when a point is done.
+        self.laps = Laps()
         self.filters = tuple(
             FilterStep(plugin, is_columnar_filter(plugin), _local(plugin))
             for plugin in profile.filter

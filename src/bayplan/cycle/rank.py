@@ -44,11 +44,13 @@ class Rank:
         self.scores: list[Score] = []
         for plugin in self.plan.profile.prescore:
             self._prescore(plugin, pod)
+        self.plan.laps.lap("PreScore")
         for step in self.plan.scores:
             part = Score(step) if step.columnar else NodeScore(step, self.n)
             if step.plugin.name not in self.skipped:
                 self._score_all(part, pod)
             self.scores.append(part)
+        self.plan.laps.lap("Score")
         self.total: NDArray[np.int64] = self._sum()
         self.ranked: NDArray[np.int64] = np.where(feasible, self.total, CLOSED)
 

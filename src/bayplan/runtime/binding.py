@@ -21,6 +21,7 @@ from bayplan.framework.events import Action, ClusterEvent, Resource
 from bayplan.framework.status import Code, Rejected
 from bayplan.runtime.come_back import Setback
 from bayplan.runtime.ingest.remembered import pod_of
+from bayplan.runtime.points import Timing
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
@@ -147,7 +148,10 @@ class Binder:
 
     async def _bind(self, binding: Binding) -> None:
         board, placement = self._board, binding.placement
-        busy = bind.preflight(placement) if placement.profile.prebind else ()
+        busy: tuple[PreBindPlugin, ...] = ()
+        if placement.profile.prebind:
+            with self._timing(placement, "PreBindPreFlight"):
+                busy = bind.preflight(placement)
         if (busy or binding.waiting is not None) and not board.dry_run:
             # Others (an autoscaler) are told where the pod will be; without a wait it will be there at once.
             await board.reporter.conditions.write_nomination(placement.pod, placement.node)
@@ -164,8 +168,14 @@ class Binder:
                 await self._prepare(placement, busy)
         await self._send(binding)
         self._tell(binding)
-        for error in await bind.postbind(placement):
-            _log.error("PostBind failed", error, pod=placement.pod.key)
+        if placement.profile.postbind:
+            with self._timing(placement, "PostBind"):
+                errors = await bind.postbind(placement)
+            for error in errors:
+                _log.error("PostBind failed", error, pod=placement.pod.key)
+
+    def _timing(self, placement: Placement, point: str) -> Timing:
+        return Timing(self._board.metrics, self._board.clock, placement.profile.name, point)
 
     async def _wait(self, waiting: Waiting) -> None:
         board = self._board
@@ -189,7 +199,9 @@ class Binder:
         assert task is not None
         preparing = board.waiting.prepare(placement.pod, placement.node, task)
         try:
-            rejected = await bind.prebind(placement, busy)
+            with self._timing(placement, "PreBind") as timing:
+                rejected = await bind.prebind(placement, busy)
+                timing.came_to(rejected)
             if not preparing.mark_prepared():
                 task.uncancel()
                 raise _FailedError(preparing.cause)
@@ -210,8 +222,10 @@ class Binder:
             # The API server does not look, and the pod would be stuck on a node that is not there.
             raise _FailedError(f'node "{placement.node}" not found')
         since = binding.queued.initial_attempt_at
-        with board.notes.about(binding.decision, binding.started if since is None else since):
+        about = board.notes.about(binding.decision, binding.started if since is None else since)
+        with about, self._timing(placement, "Bind") as timing:
             rejected = await bind.bind(placement)
+            timing.came_to(rejected)
         if rejected is not None:
             raise _FailedError(f'binding rejected by "{rejected.plugin}": {rejected.message}')
 

@@ -23,6 +23,7 @@ from bayplan.plugins.default_preemption import DefaultPreemption
 from bayplan.queueing.entry import Rejection
 from bayplan.runtime.binding import Binding, Board, give_up_room
 from bayplan.runtime.come_back import Setback
+from bayplan.runtime.points import Points, Timing
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Loop:
         evictor: Evictor,
     ) -> None:
         self._board = board
+        self._points = Points(board.metrics)
         self._counters = counters
         self._pods = pods
         self._binder = binder
@@ -105,6 +107,7 @@ class Loop:
             asleep.set_result(None)
 
     async def _sleep(self, at_most_s: float | None) -> None:
+        self._points.fold()
         loop = asyncio.get_running_loop()
         self._asleep = loop.create_future()
         alarm = loop.call_later(at_most_s, self.wake) if at_most_s is not None else None
@@ -145,6 +148,7 @@ class Loop:
             self._board.queue.done(pod.uid)
             return
         outcome = self._decide(pod, counter.desk)
+        self._points.attempt(counter.desk, outcome)
         self._board.metrics.algorithm(self._board.clock.monotonic() - now)
         match outcome:
             case Placed():
@@ -205,10 +209,11 @@ class Loop:
     def _agree(self, placement: Placement) -> Rejected | None:
         """Reserve and Permit."""
         board, profile = self._board, placement.profile
-        started = board.clock.monotonic()
-        rejected = reserve.reserve(placement)
+        with Timing(board.metrics, board.clock, profile.name, "Reserve") as timing:
+            rejected = reserve.reserve(placement)
+            timing.came_to(rejected)
         if rejected is None and profile.permit:
-            reserved = board.clock.monotonic()
-            board.metrics.extension_point(profile.name, "Reserve", "Success", reserved - started)
-            return reserve.permit(placement)
+            with Timing(board.metrics, board.clock, profile.name, "Permit") as timing:
+                rejected = reserve.permit(placement)
+                timing.came_to(rejected)
         return rejected
