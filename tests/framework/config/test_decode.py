@@ -59,6 +59,7 @@ class Everything(msgspec.Struct, frozen=True, rename="camel"):
     by_number: dict[int, str] = msgspec.field(default_factory=dict)
     anything: Any = None
     needy: Needy | None = None
+    needies: tuple[Needy, ...] = ()
     strict: Strict = Strict()
 
 
@@ -102,6 +103,11 @@ def test_values(given: dict[str, Any], attribute: str, value: object) -> None:
             {"text": 5},
             "text: cannot unmarshal number into field of type string; put it in quotes",
             id="a number as text",
+        ),
+        pytest.param(
+            {"needies": [{"name": [1]}]},
+            "needies[0].name: cannot unmarshal array into field of type string",
+            id="an array as the text that an item must have",
         ),
         pytest.param(
             {"flag": "true"},

@@ -102,6 +102,13 @@ def test_objects(registry: Registry) -> None:
         load_config_objects({**OBJECT, "parallelism": 0}, registry, source="case 2")
 
 
+@pytest.mark.parametrize("written", [5, "text", [7], [[]], True], ids=repr)
+def test_what_is_no_object_is_told_once(registry: Registry, written: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config_objects(written, registry)
+    assert str(caught.value) == "a configuration is an object with apiVersion and kind"
+
+
 def test_a_file(registry: Registry, tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + "parallelism: 0\n")

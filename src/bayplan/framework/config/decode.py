@@ -200,7 +200,15 @@ def _is_struct(kind: Any) -> bool:
 def _stand_in(kind: Any) -> Any:
     """Something in place of a broken item of a list, so that those after it keep their numbers."""
     plain = typing.get_args(kind)[0] if typing.get_origin(kind) is Annotated else kind
-    return plain() if plain in _GO_NAMES or _is_struct(plain) else None
+    if plain in _GO_NAMES:
+        return plain()
+    if not _is_struct(plain):
+        return None
+    wanted = (field for field in _fields(plain).values() if field.required)
+    try:
+        return plain(**{field.name: _stand_in(field.type) for field in wanted})
+    except (TypeError, ValueError):  # from __post_init__
+        return None
 
 
 def _title(kind: Any) -> str:

@@ -76,7 +76,7 @@ def load_config_objects(
     source: str = "",
 ) -> Configuration:
     """The configuration in one or several objects, the documents of a file; there are no lines to name."""
-    documents = [objects] if isinstance(objects, Mapping) else objects
+    documents = objects if isinstance(objects, list | tuple) else [objects]
     return _Loader(registry, FilePath(), source).load([(content, None) for content in documents])
 
 
