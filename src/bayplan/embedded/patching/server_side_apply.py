@@ -162,8 +162,16 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _prune(obj: Object, shape: Shape, last: FieldSet, owned: set[Path]) -> None:
-    """Take away what was applied last time and has no owner any more."""
-    kept = {path[:length] for path in owned for length in range(1, len(path) + 1)}
+    """Take away what was applied last time and has no owner any more.
+
+    Whoever owns a field keeps the structs that it is in, but not the list item: that has an owner of its own.
+    """
+    kept = owned | {
+        path[:length]
+        for path in owned
+        for length in range(1, len(path))
+        if path[length - 1].startswith("f:")
+    }
     for path in sorted(last - kept, key=len):
         _remove(obj, shape, path, 0, kept)
 
@@ -195,7 +203,7 @@ def _conflict(conflicts: Mapping[Manager, FieldSet]) -> RequestRefused:
     pairs = [
         (str(who), shown(path))
         for who in sorted(conflicts, key=str)
-        for path in sorted(conflicts[who])
+        for path in sorted(conflicts[who], key=_leaves_first)
     ]
     causes: list[Object] = [
         {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": field}
@@ -213,3 +221,8 @@ def _conflict(conflicts: Mapping[Manager, FieldSet]) -> RequestRefused:
     return refusals.apply_conflict(
         f"Apply failed with {len(pairs)} conflicts: " + "\n".join(lines), causes
     )
+
+
+def _leaves_first(path: Path) -> list[tuple[bool, str]]:
+    """In Kubernetes' order a struct's own fields come before what is deeper."""
+    return [(place < len(path) - 1, part) for place, part in enumerate(path)]

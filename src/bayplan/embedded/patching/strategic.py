@@ -46,6 +46,8 @@ def apply(current: Object, patch: Object, shape: Shape) -> Object:
                 current[name] = merged
     for name, order in orders.items():
         below = shape.field(name) or ANY
+        if not isinstance(order, list):
+            raise _malformed(f"invalid format: {_ORDER}{name} is a list")
         if name not in patch and isinstance(current.get(name), list):
             current[name] = _in_order(current[name], current[name], order, below.merge_key)
     return current
@@ -57,39 +59,35 @@ def _malformed(why: str) -> RequestRefused:
 
 
 def _directed(current: Object, patch: Object, shape: Shape) -> Object:
-    rest = {name: value for name, value in patch.items() if name != _DIRECTIVE}
     match patch[_DIRECTIVE]:
         case "replace":
-            return rest
+            return _written(patch)  # type: ignore[no-any-return]
         case "delete":
             return {}
-        case "merge":
-            return apply(current, rest, shape)
         case other:
-            raise _malformed(f"unknown patch type: {other}")
+            raise _malformed(f"unknown patch type: {other} in map: {_go(patch)}")
 
 
 def _merged(current: Any, value: Any, shape: Shape, order: Any) -> Any:
     """One field after the patch; None where nothing remains of it."""
+    if order is not None:
+        _check_order(value, order, shape.merge_key)
+    if type(current) is not type(value):
+        new = None if _is_directive(value) else _plain(value)
+        return new if order is None else _in_order(new or [], [], order, shape.merge_key)
     if isinstance(value, dict):
-        # An object that says it is to be deleted, and is not there: it stays away.
-        if value.get(_DIRECTIVE) == "delete":
-            return None if not isinstance(current, dict) else {}
-        if "replace" in shape.strategies and isinstance(current, dict):
-            return value
-        return apply(current if isinstance(current, dict) else {}, value, shape)
+        return _written(value) if "replace" in shape.strategies else apply(current, value, shape)
     if not isinstance(value, list):
         return value
-    items = current if isinstance(current, list) else []
     if "merge" not in shape.strategies:
-        return [_plain(one) for one in value if not _is_directive(one)]
+        return _written(value)
     if shape.merge_key:
-        merged = _merged_by_key(items, value, shape)
+        merged = _merged_by_key(current, value, shape)
     else:
-        merged = items + [one for one in value if one not in items]
+        merged = current + [one for one in value if one not in current]
     # Where nobody sets an order, the patch's own holds.
     order = [one for one in value if not _is_directive(one)] if order is None else order
-    return _in_order(merged, items, order, shape.merge_key)
+    return _in_order(merged, current, order, shape.merge_key)
 
 
 def _merged_by_key(items: list[Any], patch: list[Any], shape: Shape) -> list[Any]:
@@ -97,38 +95,77 @@ def _merged_by_key(items: list[Any], patch: list[Any], shape: Shape) -> list[Any
     kept = [one for one in patch if not _is_directive(one)]
     for one in kept:
         if not isinstance(one, dict) or key not in one:
-            raise _malformed(f"map: {one} does not contain declared merge key: {key}")
+            raise _malformed(f"map: {_go(one)} does not contain declared merge key: {key}")
     for one in patch:
         if not _is_directive(one):
             continue
         if one[_DIRECTIVE] == "replace":
-            return [_plain(other) for other in kept]
+            return [_written(other) for other in kept]
         if one[_DIRECTIVE] != "delete":
-            continue
+            raise _malformed(f"unknown patch type: {one[_DIRECTIVE]} in map: {_go(one)}")
         if key not in one:
-            raise _malformed(f"delete patch type with no merge key defined ({key})")
+            raise _malformed(f"map: {_go(one)} does not contain declared merge key: {key}")
         items = [other for other in items if _key(other, key) != one[key]]
     merged = list(items)
     for one in kept:
         place = next((n for n, other in enumerate(merged) if _key(other, key) == one[key]), None)
-        element = shape.element()
         if place is None:
-            merged.append(apply({}, one, element))
+            merged.append(_written(one))
         else:
-            merged[place] = apply(merged[place], one, element)
+            merged[place] = apply(merged[place], one, shape.element())
     return merged
 
 
+def _check_order(value: Any, order: Any, key: str) -> None:
+    if not isinstance(order, list) or not isinstance(value, list):
+        raise _malformed(f"invalid format: {_ORDER} is a list beside a list")
+    wanted = iter([_key(one, key) for one in order])
+    kept = [_key(one, key) for one in value if not _is_directive(one)]
+    if order and not all(one in wanted for one in kept):
+        raise _malformed(
+            f"The order in patch list:\n{_go(value)}\n"
+            f" doesn't match {_ORDER.rstrip('/')} list:\n{_go(order)}\n"
+        )
+
+
+def _go(value: Any) -> str:
+    """A value as Go prints it in messages."""
+    match value:
+        case dict():
+            return f"map[{' '.join(f'{name}:{_go(value[name])}' for name in sorted(value))}]"
+        case list():
+            return f"[{' '.join(map(_go, value))}]"
+        case None:
+            return "<nil>"
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
+
+
 def _is_directive(item: object) -> bool:
-    return isinstance(item, dict) and _DIRECTIVE in item and item[_DIRECTIVE] != "merge"
+    return isinstance(item, dict) and _DIRECTIVE in item
 
 
 def _plain(value: Any) -> Any:
-    """A value without directives, where there is nothing that they could be about."""
+    """A value without directives, where there is nothing yet that they could be about."""
     if isinstance(value, list):
         return [_plain(one) for one in value if not _is_directive(one)]
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items() if not name.startswith("$")}
+        return {
+            name: _plain(one)
+            for name, one in value.items()
+            if not name.startswith("$") and one is not None and not _is_directive(one)
+        }
+    return value
+
+
+def _written(value: Any) -> Any:
+    """A value as kube-apiserver takes it over unread: directives deeper down are fields that do not exist."""
+    if isinstance(value, list):
+        return [_written(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _written(one) for name, one in value.items() if not name.startswith("$")}
     return value
 
 
@@ -166,8 +203,6 @@ def _in_order(merged: list[Any], before: list[Any], order: Any, key: str) -> lis
 
     Items that only the server knows stay in front of those that they stood in front of before.
     """
-    if not isinstance(order, list):
-        raise _malformed(f"invalid format: {_ORDER} is a list")
     wanted = [_key(one, key) for one in order]
     places = [_key(one, key) for one in before]
     ours = sorted(
