@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-import yaml
 
 from bayplan.embedded import protobuf, refusals
 from bayplan.embedded.objects import Object, decode
 
 JSON: Final = "application/json"
-_READ: Final = (JSON, "application/yaml", protobuf.CONTENT_TYPE)
+_READ: Final = (JSON, protobuf.CONTENT_TYPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +73,13 @@ def body(content_type: str, raw: bytes) -> Object:
     if media == protobuf.CONTENT_TYPE:
         api_version, kind, obj = protobuf.decode(raw)
         return {"kind": kind, "apiVersion": api_version} | obj
-    try:
-        found: Any = yaml.safe_load(raw) if media == "application/yaml" else decode(raw)
-    except (msgspec.DecodeError, yaml.YAMLError, ValueError, RecursionError) as error:
-        raise refusals.bad_request(f"the request body cannot be read: {error}") from error
-    if media not in _READ:
+    if media != JSON:
+        # YAML is not read here: no client sends it but in a server-side apply, which is a patch.
         raise refusals.unsupported_media_type(media, _READ)
+    try:
+        found: Any = decode(raw)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise refusals.bad_request(f"the request body cannot be read: {error}") from error
     if not isinstance(found, dict):
         raise refusals.bad_request("the request body is not an object")
     return found

@@ -30,6 +30,7 @@ from bayplan.clock import Clock, SystemClock
 from bayplan.embedded import reviews
 from bayplan.embedded.customs import Customs
 from bayplan.embedded.documents import Documents
+from bayplan.embedded.expiry import EventExpiry
 from bayplan.embedded.faults import Faults
 from bayplan.embedded.namespaces import NamespaceEmptier
 from bayplan.embedded.operations import Operations
@@ -85,6 +86,7 @@ class EmbeddedApi:
         self.authority_pem = b""
         self._port = self.options.port
         self._state: State | None = None
+        self._expiry = EventExpiry(self.store)
         self._ssl: ssl.SSLContext | None = None
         self._server: web.Server | None = None
         self._runner: web.ServerRunner | None = None
@@ -152,12 +154,14 @@ class EmbeddedApi:
         )
         await site.start()
         self._port = int(self._runner.addresses[0][1])
+        self._expiry.start()
 
     async def stop_listening(self) -> None:
         """Break all connections and take no more, as a server that has crashed; the store stays."""
         if self._runner is None:
             return
         runner, self._runner = self._runner, None
+        self._expiry.stop()
         self.faults.cut_watches()
         self.break_connections()
         await runner.cleanup()

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -33,6 +34,9 @@ _log = get_logger(__name__)
 
 #: What kube-apiserver takes, too.
 MOST_BYTES: Final = 3 * 1024 * 1024
+
+#: Without a token these are the only names under which the server is asked for.
+_OWN_NAMES: Final = frozenset({"127.0.0.1", "localhost", "kubernetes"})
 
 _ANONYMOUS: Final = frozenset({"/healthz", "/livez", "/readyz"})
 
@@ -117,8 +121,10 @@ class Serving:
         """Who asks.
 
         Raises:
-            RequestRefused: 401.
+            RequestRefused: 401; 403 for a page in a browser that a foreign name has led here.
         """
+        if not self._tokens and urlsplit(f"//{request.host}").hostname not in _OWN_NAMES:
+            raise RequestRefused(403, "Forbidden", f"nobody calls me {request.host}")
         if not self._tokens or path in _ANONYMOUS:
             return reviews.ADMIN
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol
 
 from bayplan.clock import Clock, SystemClock
 from bayplan.embedded import (
+    custom_schemas,
     defaults,
     deleting,
     names,
@@ -191,7 +192,7 @@ class Store:
         obj = to_storage(known, obj)
         stamp = timestamp(self.clock.now())
         writing.begin(known, obj, stamp, self._uid(), self._rng.randrange)
-        defaults.fill_in(known.shelf, obj)
+        self._fill_in(known, obj)
         if known.shelf == "pods":
             priorities.resolve(obj, self.shelves)
         defaults.complete(known.shelf, obj)
@@ -336,7 +337,7 @@ class Store:
             obj = old | {"spec": {**as_object(old.get("spec")), "finalizers": section or []}}
         elif kind.shelf == NAMESPACES:
             obj["spec"] = as_object(obj.get("spec")) | as_object(old.get("spec"))
-        defaults.fill_in(kind.shelf, obj)
+        self._fill_in(kind, obj)
         if kind.shelf == "pods":
             _keep_priority(obj, old)
         # What may be changed by way of a part is the part's business.
@@ -357,6 +358,13 @@ class Store:
             self.shelves.remove(kind.shelf, obj)
         else:
             self.shelves.put(kind.shelf, obj)
+
+    @staticmethod
+    def _fill_in(kind: Kind, obj: Object) -> None:
+        if kind.custom_schema is not None:
+            custom_schemas.fill_in(obj, kind.custom_schema)
+        else:
+            defaults.fill_in(kind.shelf, obj)
 
     def _track(self, kind: Kind, old: Object | None, obj: Object, options: WriteOptions) -> None:
         if options.manager:

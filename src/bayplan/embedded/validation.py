@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from bayplan.embedded import refusals
+from bayplan.embedded import custom_schemas, refusals
 from bayplan.embedded.matching import selects
 from bayplan.embedded.names import metadata_problems
 from bayplan.embedded.objects import Object, as_list, as_object, at, metadata, text_at
@@ -49,6 +49,8 @@ def check(kind: Kind, obj: Object, old: Object | None = None) -> None:
     found = metadata_problems(kind, obj)
     if old is not None:
         found += _finalizer_problems(obj, old)
+    if kind.custom_schema is not None:
+        found += custom_schemas.problems(obj, kind.custom_schema)
     rule = _CHECKS.get(kind.shelf)
     if rule is not None:
         try:
