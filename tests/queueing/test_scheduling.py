@@ -11,6 +11,8 @@ from bayplan.framework.events import ClusterEvent
 from bayplan.model.pod import Pod
 from bayplan.queueing.entry import Place, QueueSettings, Rejection
 from bayplan.queueing.scheduling import SchedulingQueue
+from bayplan.telemetry.catalog import EXTENSION_POINT_DURATION
+from bayplan.telemetry.instruments import HistogramVec
 from bayplan.testing import make_pod
 from tests.queueing.scene import (
     NODE_ADD,
@@ -449,6 +451,22 @@ def test_the_gate_that_is_shut_is_asked_first() -> None:
     assert first.asked == ["p"]
     scene.event(NODE_ADD)
     assert (first.asked, second.asked) == (["p"], ["p", "p"])
+
+
+def test_gates_are_timed() -> None:
+    times = iter(range(100))
+    scene = Scene()
+    profile = make_profile()
+    scene.queue = SchedulingQueue(
+        {profile.name: profile}, metrics=scene.metrics, timer=lambda: float(next(times))
+    )
+    scene.add("p", gated("q"))
+    timed = [each for each in scene.metrics.instruments if each.spec is EXTENSION_POINT_DURATION]
+    assert isinstance(timed[0], HistogramVec)
+    assert {labels: cells[-1] for labels, cells in timed[0].cells.items()} == {
+        ("PreEnqueue", "Success", "default-scheduler"): 1.0,
+        ("PreEnqueue", "UnschedulableAndUnresolvable", "default-scheduler"): 1.0,
+    }
 
 
 # --- news of the pod itself --------------------------------------------------------------------------------------------

@@ -110,6 +110,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
             max_backoff_s=config.pod_max_backoff_seconds,
         ),
         metrics=metrics,
+        timer=clock.monotonic,
     )
     waker = Waker(queue, metrics, clock)
     pods = Pods(cluster, queue, waiting, waker, desks, clock)

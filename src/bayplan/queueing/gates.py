@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from bayplan.errors import PluginError
 from bayplan.framework.runner import call
+from bayplan.framework.status import Code
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
@@ -20,28 +21,30 @@ if TYPE_CHECKING:
 _log: Final = get_logger(__name__)
 
 
-def find_gate(queued: Queued, profile: Profile | None) -> str:
-    """The name of a plugin that keeps the pod out; empty where all let it in."""
+def find_gate(queued: Queued, profile: Profile | None) -> tuple[str, Code]:
+    """The name of a plugin that keeps the pod out, empty where all let it in, and what PreEnqueue comes to."""
     plugins = profile.pre_enqueue if profile is not None else ()
     if queued.gating_plugin:
         plugins = tuple(sorted(plugins, key=lambda plugin: plugin.name != queued.gating_plugin))
     for plugin in plugins:
-        if _keeps_out(plugin, queued):
-            return plugin.name
-    return ""
+        code = _ask(plugin, queued)
+        if code is not Code.SUCCESS:
+            return plugin.name, code
+    return "", Code.SUCCESS
 
 
 def still_kept_out(queued: Queued, profile: Profile | None) -> bool:
     """Whether the plugin that keeps a gated pod out would do so again: then nothing else needs to be asked."""
     for plugin in profile.pre_enqueue if profile is not None else ():
         if plugin.name == queued.gating_plugin:
-            return _keeps_out(plugin, queued)
+            return _ask(plugin, queued) is not Code.SUCCESS
     return False
 
 
-def _keeps_out(plugin: PreEnqueuePlugin, queued: Queued) -> bool:
+def _ask(plugin: PreEnqueuePlugin, queued: Queued) -> Code:
     try:
-        return call(plugin, "PreEnqueue", plugin.pre_enqueue, queued.pod) is not None
+        answer = call(plugin, "PreEnqueue", plugin.pre_enqueue, queued.pod)
     except PluginError as error:
         _log.error("PreEnqueue plugin failed", error, pod=queued.pod.key, plugin=plugin.name)
-        return True
+        return Code.ERROR
+    return Code.SUCCESS if answer is None else answer.code

@@ -17,7 +17,7 @@ kept in ``cluster.nominations``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from bayplan.framework import events
@@ -50,10 +50,13 @@ class SchedulingQueue:
         settings: QueueSettings | None = None,
         *,
         metrics: Metrics | None = None,
+        timer: Callable[[], float] = lambda: 0.0,
     ) -> None:
+        """``timer`` measures for the metrics how long PreEnqueue takes; nothing is decided by it."""
         self._profiles = profiles
         self._settings = settings or QueueSettings()
         self._metrics = metrics
+        self._timer = timer
         self._listeners = Listeners(profiles)
         # The configuration sees to it that all profiles sort alike.
         self._places = Places(next(iter(profiles.values())).queue_sort[0], self._settings)
@@ -299,13 +302,21 @@ class SchedulingQueue:
         """Run PreEnqueue. The pod is parked where a plugin keeps it out, and else in no place."""
         was_parked = queued.is_parked
         self._places.leave(queued)
-        gate = find_gate(queued, self._profiles.get(queued.profile))
+        gate = self._find_gate(queued)
         queued.gating_plugin = ""
         if gate:
             self._places.gate(queued, gate)
             if not was_parked:
                 self._count("unschedulable", label)
         return bool(gate)
+
+    def _find_gate(self, queued: Queued) -> str:
+        began = self._timer()
+        gate, code = find_gate(queued, self._profiles.get(queued.profile))
+        if self._metrics is not None:
+            seconds = self._timer() - began
+            self._metrics.extension_point(queued.profile, "PreEnqueue", code.label, seconds)
+        return gate
 
     def _let_in(self, queued: Queued, label: str, now: float) -> None:
         """To the ready pods; the gates were passed before."""
