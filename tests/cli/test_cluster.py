@@ -36,15 +36,30 @@ def test_it_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
         assert line.startswith("2 nodes at http://127.0.0.1:")
         assert f"kubectl --kubeconfig {config} get nodes" in line
         assert config.stat().st_mode & 0o777 == 0o600
-        server = yaml.safe_load(config.read_text(encoding="utf-8"))["clusters"][0]["cluster"][
-            "server"
-        ]
-        with urllib.request.urlopen(f"{server}/api/v1/nodes") as answer:
-            names = [one["metadata"]["name"] for one in json.load(answer)["items"]]
-        assert names == ["node-1", "node-2"]
+        assert nodes_at(line) == ["node-1", "node-2"]
+        clusters = yaml.safe_load(config.read_text(encoding="utf-8"))["clusters"]
+        assert clusters[0]["cluster"]["server"] in line
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
     assert not config.exists()
+
+
+def nodes_at(line: str) -> list[str]:
+    """What the cluster says about its nodes; ``line`` is what it printed."""
+    server = line.partition(" at ")[2].partition(";")[0]
+    with urllib.request.urlopen(f"{server}/api/v1/nodes") as answer:
+        return [one["metadata"]["name"] for one in json.load(answer)["items"]]
+
+
+def test_it_remembers(tmp_path: Path) -> None:
+    state = ("--state", str(tmp_path))
+    with running("--nodes", "2", *state) as (line, process):
+        assert nodes_at(line) == ["node-1", "node-2"]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+    with running("--nodes", "0", *state) as (line, process):
+        assert line.startswith("2 nodes at ")
+        assert nodes_at(line) == ["node-1", "node-2"]
 
 
 @pytest.mark.parametrize(

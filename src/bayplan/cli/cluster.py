@@ -39,14 +39,20 @@ _DEFAULT_NODES: Final = 3
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a kubeconfig here, once everything is ready; gone when the cluster ends.",
 )
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path),
+    help="A folder to keep the objects in, for the next time.",
+)
 @click.option("--token", default="", help="Only who presents this token may do anything.")
 @click.option("--tls", is_flag=True, help="HTTPS, with a certificate of its own.")
-def cluster(
+def cluster(  # noqa: PLR0913 - one per flag
     *,
     nodes: int | None,
     shape: Path | None,
     port: int,
     kubeconfig: Path | None,
+    state: Path | None,
     token: str,
     tls: bool,
 ) -> None:
@@ -64,7 +70,7 @@ def cluster(
             shape=shapes.read(shape)
             if shape
             else shapes.of_count(_DEFAULT_NODES if nodes is None else nodes),
-            api=EmbeddedOptions(port=port, token=token, tls=tls),
+            api=EmbeddedOptions(port=port, token=token, tls=tls, state=state),
         )
         if kubeconfig is not None:
             clear_place(kubeconfig)
