@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from bayplan.embedded import refusals
 from bayplan.embedded.deleting import DeleteOptions, check
-from bayplan.embedded.matching import selects
-from bayplan.embedded.names import subdomain_problems
 from bayplan.embedded.objects import (
     Object,
     as_list,
@@ -24,6 +22,8 @@ from bayplan.embedded.objects import (
     text_at,
     timestamp,
 )
+from bayplan.embedded.rules.matching import selects
+from bayplan.embedded.rules.names import subdomain_problems
 from bayplan.embedded.writing import check_uid
 
 if TYPE_CHECKING:

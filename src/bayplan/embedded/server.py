@@ -29,15 +29,15 @@ from aiohttp import web
 from bayplan.clock import Clock, SystemClock
 from bayplan.embedded import reviews
 from bayplan.embedded.customs import Customs
-from bayplan.embedded.documents import Documents
 from bayplan.embedded.expiry import EventExpiry
 from bayplan.embedded.faults import Faults
 from bayplan.embedded.namespaces import NamespaceEmptier
-from bayplan.embedded.operations import Operations
-from bayplan.embedded.serving import MOST_BYTES, Serving
 from bayplan.embedded.shelf import WINDOW
 from bayplan.embedded.state import State
 from bayplan.embedded.store import Store
+from bayplan.embedded.web.documents import Documents
+from bayplan.embedded.web.operations import Operations
+from bayplan.embedded.web.serving import MOST_BYTES, Serving
 from bayplan.testing.control_plane.certificates import Authority
 from bayplan.testing.control_plane.files import write_atomically
 

@@ -1,10 +1,8 @@
-"""The objects of the API and what can be done with them: create, get, update, patch, delete, list, watch.
+"""The objects of the API and what can be done with them: create, update, patch, delete; ``reading`` has the rest.
 
 The HTTP side and everything in-process (controllers, node agents, tests) call the same methods with plain dicts, which
 are the caller's own before and after. What a write needs is decided in a fixed order: place, metadata, defaults,
 admission, validation; then it is put on its shelf and everybody hears of it. Nothing here waits, so a write is atomic.
-
-A kind is named by its resource, ``"pods"``, ``"deployments.apps"``, or given as a ``Kind``.
 """
 
 from __future__ import annotations
@@ -16,21 +14,10 @@ from random import Random
 from typing import Any, Final, Protocol
 
 from bayplan.clock import Clock, SystemClock
-from bayplan.embedded import (
-    custom_schemas,
-    defaults,
-    deleting,
-    names,
-    pod_parts,
-    priorities,
-    refusals,
-    validation,
-    writing,
-)
-from bayplan.embedded.builtin import builtin_kinds
+from bayplan.embedded import deleting, refusals, writing
 from bayplan.embedded.deleting import DeleteOptions
-from bayplan.embedded.entries import Change, ChangeType, Entry
-from bayplan.embedded.kinds import Kind, Kinds
+from bayplan.embedded.entries import Entry
+from bayplan.embedded.kinds import Kind
 from bayplan.embedded.objects import (
     Object,
     as_object,
@@ -41,11 +28,19 @@ from bayplan.embedded.objects import (
     timestamp,
 )
 from bayplan.embedded.patching import ownership
-from bayplan.embedded.quotas import Quotas
+from bayplan.embedded.reading import Reading
 from bayplan.embedded.rendering import from_storage, to_storage
-from bayplan.embedded.selecting import Selection, selection
+from bayplan.embedded.rules import (
+    custom_schemas,
+    defaults,
+    names,
+    pod_parts,
+    priorities,
+    validation,
+)
+from bayplan.embedded.rules.quotas import Quotas
+from bayplan.embedded.selecting import Selection
 from bayplan.embedded.shelf import WINDOW
-from bayplan.embedded.shelves import Shelves
 
 NAMESPACES: Final = "namespaces"
 
@@ -56,9 +51,6 @@ _FIRST_NAMESPACES: Final = {
     "kube-public": True,
     "kube-node-lease": False,
 }
-
-#: What a watcher in this process is called with: what happened, and the object as it is now.
-Watcher = Callable[[ChangeType, Object], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +74,13 @@ class Patcher(Protocol):
     def __call__(self, current: Object | None) -> Object: ...
 
 
-class Store:
+class Store(Reading):
     """All objects."""
 
     def __init__(
         self, clock: Clock | None = None, *, rng: Random | None = None, window: int = WINDOW
     ) -> None:
-        self.clock = clock or SystemClock()
-        self.kinds = Kinds(builtin_kinds())
-        self.shelves = Shelves(window=window)
+        super().__init__(clock or SystemClock(), window=window)
         self.quotas = Quotas(self.shelves)
         self._rng = rng or Random()
 
@@ -102,73 +92,6 @@ class Store:
         for one in priorities.system_classes():
             if not self.find(priorities.SHELF, one["metadata"]["name"]):
                 self.create(priorities.SHELF, one)
-
-    @property
-    def version(self) -> int:
-        """The version of the newest write."""
-        return self.shelves.version
-
-    def kind(self, kind: Kind | str) -> Kind:
-        """The kind that a name stands for.
-
-        Raises:
-            RequestRefused: 404, there is none.
-        """
-        if isinstance(kind, Kind):
-            return kind
-        found = self.kinds.named(kind)
-        if found is None:
-            raise refusals.no_such_path()
-        return found
-
-    # Reading
-
-    def find(self, kind: Kind | str, name: str, namespace: str = "") -> Entry | None:
-        """The object's entry, if it is there."""
-        shelf = self.shelves[self.kind(kind).shelf]
-        return shelf.entries.get(key_of(namespace, name))
-
-    def entry(self, kind: Kind | str, name: str, namespace: str = "") -> Entry:
-        """The object's entry.
-
-        Raises:
-            RequestRefused: 404.
-        """
-        found = self.find(kind, name, namespace)
-        if found is None:
-            known = self.kind(kind)
-            raise refusals.not_found(known.plural, known.group, name)
-        return found
-
-    def get(self, kind: Kind | str, name: str, namespace: str = "") -> Object:
-        """An object.
-
-        Raises:
-            RequestRefused: 404.
-        """
-        return from_storage(self.kind(kind), self.entry(kind, name, namespace).decode())
-
-    def list(
-        self, kind: Kind | str, namespace: str = "", *, labels: str = "", fields: str = ""
-    ) -> Sequence[Object]:
-        """The objects of a selection, in order of namespace and name."""
-        known = self.kind(kind)
-        wanted = selection(known, namespace, labels, fields)
-        entries = list(self.shelves[known.shelf].select(wanted))
-        return [from_storage(known, entry.decode()) for entry in entries]
-
-    def watch(
-        self, kind: Kind | str, watcher: Watcher, namespace: str = "", *, labels: str = ""
-    ) -> Callable[[], None]:
-        """Call ``watcher`` with every change from now on; what is returned ends it."""
-        known = self.kind(kind)
-        wanted = selection(known, namespace, labels, "")
-
-        def listen(change: Change) -> None:
-            if wanted.matches(change.entry):
-                watcher(change.type, from_storage(known, change.entry.decode()))
-
-        return self.shelves[known.shelf].listen(listen)
 
     # Writing
 
