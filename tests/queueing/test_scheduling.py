@@ -11,7 +11,7 @@ from bayplan.framework.events import ClusterEvent
 from bayplan.model.pod import Pod
 from bayplan.queueing.entry import Place, QueueSettings, Rejection
 from bayplan.queueing.scheduling import SchedulingQueue
-from bayplan.telemetry.catalog import EXTENSION_POINT_DURATION
+from bayplan.telemetry.catalog import EXTENSION_POINT_DURATION, HINT_DURATION
 from bayplan.telemetry.instruments import HistogramVec
 from bayplan.testing import make_pod
 from tests.queueing.scene import (
@@ -237,6 +237,22 @@ def test_a_hint_that_raises_counts_as_yes() -> None:
     scene.park("p", "Fit")
     scene.event(NODE_ADD)
     assert scene.where("p") is Place.ACTIVE
+
+
+def test_hints_are_timed() -> None:
+    times = iter(range(100))
+    profile = make_profile(listener("Fit", ON_NODE_ADD))
+    scene = Scene()
+    scene.queue = SchedulingQueue(
+        {profile.name: profile}, metrics=scene.metrics, timer=lambda: float(next(times))
+    )
+    scene.park("p", "Fit")
+    scene.event(NODE_ADD)
+    timed = [each for each in scene.metrics.instruments if each.spec is HINT_DURATION]
+    assert isinstance(timed[0], HistogramVec)
+    assert {labels: cells[-1] for labels, cells in timed[0].cells.items()} == {
+        ("Fit", "NodeAdd", "Queue"): 1.0
+    }
 
 
 def test_only_pods_up_to_a_priority_are_woken(scene: Scene) -> None:

@@ -108,6 +108,16 @@ def test_every_plugin_that_was_asked_is_counted_once_per_attempt() -> None:
     assert ("NodePorts", "Filter", "default-scheduler") not in found  # it had nothing to say
 
 
+def test_lookups_of_classes() -> None:
+    scene = Scene(make_node("a"))
+    for i in range(3):
+        scene.attempt(make_pod(f"p{i}"))
+    scene.points.fold()
+    scene.attempt(make_pod("p4"))
+    scene.points.fold()
+    assert scene.shown("bayplan_class_lookups_total") == {("hit",): "3", ("miss",): "1"}
+
+
 def test_nothing_is_counted_twice() -> None:
     scene = Scene(make_node("a"))
     scene.attempt(make_pod("p"))

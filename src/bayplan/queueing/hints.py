@@ -7,9 +7,9 @@ buildQueueingHintMap)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from bayplan.cluster.podinfo import PodInfo
 from bayplan.errors import PluginError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from bayplan.framework.events import ClusterEvent
     from bayplan.framework.profile import Profile
     from bayplan.queueing.entry import Queued
+    from bayplan.telemetry.metrics import Metrics
 
 _log: Final = get_logger(__name__)
 
@@ -52,36 +53,60 @@ class Strategy(IntEnum):
     IMMEDIATELY = 2
 
 
+class Timing(NamedTuple):
+    """Where it is told how long hints take, and what measures it."""
+
+    metrics: Metrics
+    timer: Callable[[], float]
+
+
 class Listener:
     """A plugin of one profile that wants to hear of an event."""
 
-    __slots__ = ("_hints", "_plugin", "name", "profile")
+    __slots__ = ("_hints", "_plugin", "_timing", "name", "profile")
 
-    def __init__(self, profile: str, plugin: Plugin, hints: tuple[HintFn | None, ...]) -> None:
+    def __init__(
+        self,
+        profile: str,
+        plugin: Plugin,
+        hints: tuple[HintFn | None, ...],
+        timing: Timing | None = None,
+    ) -> None:
         self.profile = profile
         self.name = plugin.name
         self._plugin = plugin
         self._hints = hints
+        self._timing = timing
 
     def says_queue(self, pod: PodInfo, event: ClusterEvent) -> bool:
         """Whether the pod deserves another attempt; a hint that fails counts as yes, so that no pod is stuck."""
         for hint in self._hints:
             if hint is None:
                 return True
-            try:
-                said = call(self._plugin, "EventHint", hint, pod, event.old, event.new)
-            except PluginError as error:
-                _log.error("Event hint failed", error, pod=pod.key, event=event.label)
-                return True
-            if said is not Hint.SKIP:
+            timing = self._timing
+            began = timing.timer() if timing is not None else 0.0
+            label = self._ask(hint, pod, event)
+            if timing is not None:
+                seconds = timing.timer() - began
+                timing.metrics.hint(self.name, event.label, label, seconds)
+            if label != Hint.SKIP.value:
                 return True
         return False
+
+    def _ask(self, hint: HintFn, pod: PodInfo, event: ClusterEvent) -> str:
+        try:
+            said = call(self._plugin, "EventHint", hint, pod, event.old, event.new)
+        except PluginError as error:
+            _log.error("Event hint failed", error, pod=pod.key, event=event.label)
+            return "Error"
+        return Hint.SKIP.value if said is Hint.SKIP else Hint.QUEUE.value
 
 
 class Listeners:
     """All plugins of all profiles, by what they want to hear of."""
 
-    def __init__(self, profiles: Mapping[str, Profile]) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], timing: Timing | None = None) -> None:
+        self._timing = timing
         self._wakes: list[tuple[str, Plugin, tuple[WakeOn, ...]]] = [
             (name, plugin, declared(plugin))
             for name, profile in profiles.items()
@@ -103,7 +128,7 @@ class Listeners:
         for profile, plugin, wakes in self._wakes:
             hints = tuple(wake.hint for wake in wakes if wake.covers(resource, action))
             if hints:
-                found.append(Listener(profile, plugin, hints))
+                found.append(Listener(profile, plugin, hints, self._timing))
         return found
 
     def judge(self, queued: Queued, event: ClusterEvent) -> Strategy:

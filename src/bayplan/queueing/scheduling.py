@@ -24,7 +24,7 @@ from bayplan.framework import events
 from bayplan.framework.events import ClusterEvent
 from bayplan.queueing.entry import NOBODY, Place, Queued, QueueSettings, Rejection
 from bayplan.queueing.gates import find_gate, still_kept_out
-from bayplan.queueing.hints import Listener, Listeners, OneOfMany, Strategy
+from bayplan.queueing.hints import Listener, Listeners, OneOfMany, Strategy, Timing
 from bayplan.queueing.in_flight import InFlight
 from bayplan.queueing.own_update import own_update_events
 from bayplan.queueing.places import Places
@@ -52,12 +52,13 @@ class SchedulingQueue:
         metrics: Metrics | None = None,
         timer: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """``timer`` measures for the metrics how long PreEnqueue takes; nothing is decided by it."""
+        """``timer`` measures for the metrics how long plugins take; nothing is decided by it."""
         self._profiles = profiles
         self._settings = settings or QueueSettings()
         self._metrics = metrics
         self._timer = timer
-        self._listeners = Listeners(profiles)
+        timing = Timing(metrics, timer) if metrics is not None else None
+        self._listeners = Listeners(profiles, timing)
         # The configuration sees to it that all profiles sort alike.
         self._places = Places(next(iter(profiles.values())).queue_sort[0], self._settings)
         self._in_flight = InFlight()

@@ -69,7 +69,9 @@ class Points:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._asked: Counter[_Asked] = Counter()
-        self._profiles: dict[str, Profile] = {}
+        self._desks: dict[str, Desk] = {}
+        #: Lookups of classes that are in the metrics already, by profile: found and not found.
+        self._lookups: dict[str, tuple[int, int]] = {}
         self._attempts = 0
 
     def attempt(self, desk: Desk, outcome: Outcome) -> None:
@@ -86,7 +88,7 @@ class Points:
             return
         if desk.algorithm is not None:
             return
-        self._profiles[profile.name] = profile
+        self._desks[profile.name] = desk
         self._asked[_asked(profile.name, outcome)] += 1
         self._attempts += 1
         if self._attempts >= _FOLD_AFTER:
@@ -95,8 +97,12 @@ class Points:
     def fold(self) -> None:
         """Put what has been counted into the metrics."""
         for asked, times in self._asked.items():
-            for point, plugin in _plugins(asked, self._profiles[asked.profile]):
+            for point, plugin in _plugins(asked, self._desks[asked.profile].profile):
                 self._metrics.plugin_evaluation(asked.profile, plugin, point, times)
+        for profile, desk in self._desks.items():
+            known, classes = self._lookups.get(profile, (0, 0)), desk.classes
+            self._metrics.class_lookups(classes.hits - known[0], classes.misses - known[1])
+            self._lookups[profile] = (classes.hits, classes.misses)
         self._asked.clear()
         self._attempts = 0
 
