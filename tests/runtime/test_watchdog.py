@@ -116,6 +116,19 @@ def test_a_plugin_is_interrupted_three_times_and_then_it_is_stuck(dog: Dog) -> N
     assert dog.watchdog.stuck == "plugin Hangs (Score) has held up the event loop for 20 s"
 
 
+def test_after_a_pause_of_the_whole_process_nobody_is_to_blame(dog: Dog) -> None:
+    def work() -> None:
+        dog.clock.advance(20)
+        dog.watchdog.look(woken_after_s=19.8)
+        assert (dog.sent, dog.watchdog.stuck) == (0, None)
+        dog.look_at(24)
+        assert dog.sent == 0
+        dog.look_at(26)
+        assert dog.sent == 1
+
+    in_a_plugin(work)
+
+
 def test_what_is_no_plugin_is_not_interrupted(dog: Dog) -> None:
     dog.look_at(6)
     assert dog.sent == 0

@@ -35,6 +35,8 @@ BUDGET_S: Final = 5.0
 BEAT_S: Final = 0.25
 #: So often a plugin is interrupted before it counts as stuck.
 _ATTEMPTS: Final = 3
+#: Threads are not woken more exactly than this on a busy machine.
+_PAUSE_S: Final = 1.0
 #: Free for our use: Python and its libraries leave this signal alone.
 _SIGNAL: Final = signal.SIGVTALRM
 
@@ -55,6 +57,8 @@ class Watchdog:
         self._on_interrupt = on_interrupt
         self._main = threading.main_thread()
         self._beaten_at = clock.monotonic()
+        #: When the whole process came back from a pause: then nobody is to blame for it.
+        self._resumed_at = float("-inf")
         self._attempts = 0
         self._stuck = ""
         self._ended = threading.Event()
@@ -97,9 +101,12 @@ class Watchdog:
         self._beaten_at = self._clock.monotonic()
         self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
 
+    def _late_s(self) -> float:
+        return self._clock.monotonic() - max(self._beaten_at, self._resumed_at)
+
     def _interrupt(self, _number: int, frame: FrameType | None) -> None:
         """The signal: whatever runs now is interrupted, if it is still late, and a plugin's."""
-        late_s = self._clock.monotonic() - self._beaten_at
+        late_s = self._late_s()
         # Within the runner itself the plugin has returned, and nobody would catch it.
         in_runner = frame is not None and frame.f_code is runner.call.__code__
         if late_s > self._budget_s and not in_runner and culprit(frame) is not None:
@@ -108,12 +115,21 @@ class Watchdog:
     # --- in the watchdog's thread --------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
-        while not self._ended.wait(min(BEAT_S, self._budget_s)):
-            self.look()
+        pause_s = min(BEAT_S, self._budget_s)
+        slept_at = self._clock.monotonic()
+        while not self._ended.wait(pause_s):
+            self.look(woken_after_s=self._clock.monotonic() - slept_at - pause_s)
+            slept_at = self._clock.monotonic()
 
-    def look(self) -> None:
-        """Is the loop still turning? Called again and again; interrupts what holds it up."""
-        late_s = self._clock.monotonic() - self._beaten_at
+    def look(self, woken_after_s: float = 0.0) -> None:
+        """Is the loop still turning? Called again and again; interrupts what holds it up.
+
+        ``woken_after_s``: how much later than it wanted to this thread itself was woken.
+        """
+        if woken_after_s > _PAUSE_S:
+            # The machine was asleep, or the process stopped (SIGSTOP).
+            self._resumed_at = self._clock.monotonic()
+        late_s = self._late_s()
         if late_s <= self._budget_s:
             if self._stuck:
                 _log.info("The event loop turns again", was=self._stuck)
