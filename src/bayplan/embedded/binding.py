@@ -22,7 +22,7 @@ from bayplan.embedded.objects import (
     text_at,
     timestamp,
 )
-from bayplan.embedded.rules.matching import selects
+from bayplan.embedded.rules.matching import selects as selects
 from bayplan.embedded.rules.names import subdomain_problems
 from bayplan.embedded.writing import check_uid
 
