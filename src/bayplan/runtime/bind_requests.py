@@ -65,8 +65,8 @@ class PodNews(Protocol):
         """A pod that is no longer there."""
         ...
 
-    def is_pending(self, pod: PodInfo) -> bool:
-        """Whether the watch still shows exactly this pod without a node."""
+    def seen_on(self, pod: PodInfo) -> str | None:
+        """The node on which the watch shows exactly this pod; empty: it is gone; None: it has no node yet."""
         ...
 
 
@@ -101,16 +101,18 @@ class BindRequests:
                 return None
             if isinstance(problem, ApiError) and problem.status < 500:
                 break
-            if not self.news.is_pending(pod):
+            if self.news.seen_on(pod) is not None:
                 break
         return _failed(str(problem))
 
     async def _is_on(self, pod: PodInfo, node: str, problem: BayplanError) -> bool:
         """Whether the pod runs on the node after all; what is found out instead is told on."""
         found = await self._look(pod)
-        if found is None:
-            self._metrics.bind_conflict("gone")
-            return False
+        if isinstance(found, str):
+            # The watch was faster.
+            if not found:
+                self._metrics.bind_conflict("gone")
+            return found == node
         if found.uid != pod.uid:
             self._metrics.bind_conflict("uid")
         elif found.spec.node_name == node:
@@ -121,8 +123,8 @@ class BindRequests:
         self.news.on_put(found)
         return False
 
-    async def _look(self, pod: PodInfo) -> Pod | None:
-        """The pod as it is now, None if it is gone; asked for as long as the watch has not answered either."""
+    async def _look(self, pod: PodInfo) -> Pod | str:
+        """The pod as it is now, or where the watch shows it meanwhile: its node, empty if it is gone."""
         path = resources.PODS.path(pod.name, pod.namespace)
         wait_s = _FIRST_LOOK_S
         while True:
@@ -131,10 +133,13 @@ class BindRequests:
                 return decode_as(Pod, msgspec.json.decode(answer))
             except NotFound:
                 self.news.on_gone(pod.namespace, pod.name, pod.uid, None)
-                return None
+                return ""
             except BayplanError as error:
                 _log.warning("Cannot find out whether pod was bound", pod=pod.key, err=error)
             await asyncio.sleep(wait_s)
+            seen_on = self.news.seen_on(pod)
+            if seen_on is not None:
+                return seen_on
             wait_s = min(2 * wait_s, _LONGEST_LOOK_S)
 
     def _count(self, problem: BayplanError) -> None:

@@ -80,10 +80,6 @@ class ComeBack:
         broke = setback.rejection.is_error
         now = self._clock.monotonic()
         self._metrics.attempt(profile, "error" if broke else "unschedulable", now - started)
-        if broke:
-            _log.error("Error scheduling pod; retrying", setback.message, pod=pod.key)
-        elif debug := _log.v(2):
-            debug.info("Unable to schedule pod; no fit; waiting", pod=pod.key, err=setback.message)
         current = self._pending.get(pod.key)
         if current is None or current.uid != pod.uid:
             self._queue.done(pod.uid)
@@ -92,6 +88,10 @@ class ComeBack:
                     "Pod is gone, or has a node, or is another one; not retried", pod=pod.key
                 )
             return
+        if broke:
+            _log.error("Error scheduling pod; retrying", setback.message, pod=pod.key)
+        elif debug := _log.v(2):
+            debug.info("Unable to schedule pod; no fit; waiting", pod=pod.key, err=setback.message)
         queued.pod = current
         self._queue.requeue(queued, now, setback.rejection)
         if setback.nominated is not None:

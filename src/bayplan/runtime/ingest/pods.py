@@ -226,10 +226,13 @@ class Pods:
         for told in self.on_settled:
             told(info.uid)
 
-    def is_pending(self, info: PodInfo) -> bool:
-        """Whether exactly this pod has no node yet, by what the watch has shown."""
+    def seen_on(self, info: PodInfo) -> str | None:
+        """The node on which the watch shows exactly this pod; empty: it is gone; None: it has no node yet."""
         known = self.pending.get(info.key)
-        return known is not None and known.uid == info.uid
+        if known is not None and known.uid == info.uid:
+            return None
+        placed = self._placed(info.key)
+        return placed.node_name if placed is not None and placed.uid == info.uid else ""
 
     def is_assumed(self, info: PodInfo) -> bool:
         """Whether exactly this pod is counted on a node before the API server shows it there."""
