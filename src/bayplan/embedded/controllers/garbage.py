@@ -66,15 +66,16 @@ class Garbage:
             self._ends[kind.shelf] = shelf.listen(partial(self._on_change, kind.shelf))
 
     def _on_change(self, shelf: str, change: Change) -> None:
-        self._note(shelf, change)
+        newly_owned = self._note(shelf, change)
         uid, place = change.entry.uid, (shelf, change.entry.key)
         if change.type is ChangeType.DELETED:
             for dependent in self._dependents.get(uid, ()):
                 self._desk.add(dependent)
-        elif place in self._owners or any(one in change.entry.raw for one in _WAITS):
+        elif newly_owned or any(one in change.entry.raw for one in _WAITS):
             self._desk.add(place)
 
-    def _note(self, shelf: str, change: Change) -> None:
+    def _note(self, shelf: str, change: Change) -> bool:
+        """Keep who owns what; whether this one has owners that it had not."""
         entry, place = change.entry, (shelf, change.entry.key)
         gone = change.type is ChangeType.DELETED
         owners: frozenset[str] = frozenset()
@@ -83,7 +84,10 @@ class Garbage:
             owners = frozenset(str(one.get("uid")) for one in references)
         before = self._owners.get(place, frozenset())
         for uid in before - owners:
-            self._dependents[uid].discard(place)
+            siblings = self._dependents[uid]
+            siblings.discard(place)
+            if not siblings:
+                del self._dependents[uid]
             if uid in self._waiting:
                 self._desk.add(self._waiting[uid])
         for uid in owners - before:
@@ -97,6 +101,7 @@ class Garbage:
             self._waiting.pop(entry.uid, None)
         else:
             self._living.add(entry.uid)
+        return bool(owners - before)
 
     def _look(self, key: Key) -> None:
         shelf, name = key
