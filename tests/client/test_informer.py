@@ -18,7 +18,7 @@ from bayplan.errors import Forbidden, Gone, NotFound, Unreachable
 from bayplan.model import Pod
 from bayplan.testing.virtual_time import VirtualClock, run, settle
 from tests.client.fake_api import FakeApi, pod
-from tests.client.scripted import Scripted, refusal, reply, status
+from tests.client.scripted import Received, Scripted, refusal, reply, status
 
 
 class Heard:
@@ -394,12 +394,59 @@ def test_a_page_that_is_too_old_is_gone_on_with_as_of_now_if_the_server_says_whe
         assert set(bench.heard.pods) == {"a", "b", "d"}
 
     class Expiring(FakeApi):
-        def _list(self, request: object) -> bytes:
+        def _list(self, request: Received) -> bytes:
             if len(self.lists) == 2:
                 return refusal(410, "Expired", metadata={"continue": "3"})
-            return super()._list(request)  # type: ignore[arg-type]
+            return super()._list(request)
 
     informed(play, *"abcd", fake=Expiring(), settings=InformerSettings(page_size=2))
+
+
+def test_what_changed_while_a_list_came_in_parts_is_not_lost() -> None:
+    """A list that is not all of one moment: an object of its first part changes before its second is asked for."""
+
+    async def play(bench: Bench) -> None:
+        await bench.watching()
+        await bench.until(lambda: bench.heard.pods["a"].status.phase == "Running")
+        await bench.until(lambda: "b" not in bench.heard.pods)
+        calls = bench.heard.take()
+        # The new one of this name was listed; the deletion of the old one, which the watch tells again, is not about it.
+        assert calls.count("put d") == 1
+        assert "gone d" not in " ".join(calls)
+
+    class Changing(FakeApi):
+        def _list(self, request: Received) -> bytes:
+            if "continue" in request.query and len(self.lists) == 2:
+                self.put(pod("a", status={"phase": "Running"}))
+                self.delete("d")
+                self.put(pod("d", "second"))
+            answer = super()._list(request)
+            if "continue" not in request.query:
+                return answer
+            self.delete("b")
+            return answer
+
+    informed(play, *"abcd", fake=Changing(), settings=InformerSettings(page_size=2))
+
+
+def test_an_etcd_that_was_put_back_is_believed() -> None:
+    """Versions in a new list may be lower than what is known: then the list is right."""
+
+    async def play(bench: Bench) -> None:
+        await bench.watching()
+        fake = bench.fake
+        fake.version = 10
+        fake.put(pod("a", status={"phase": "Running"}), seen=False)
+        fake.history.clear()
+        failure = status(
+            504, "Timeout", details={"causes": [{"reason": "ResourceVersionTooLarge"}]}
+        )
+        fake.watch_faults.append(reply(504, failure))
+        fake.end_watches()
+        await bench.until(lambda: bench.heard.pods["a"].metadata.resource_version == "11")
+        assert bench.heard.pods["a"].status.phase == "Running"
+
+    informed(play, "a")
 
 
 def test_a_page_that_is_too_old_without_a_way_on_begins_the_list_again() -> None:
@@ -410,10 +457,10 @@ def test_a_page_that_is_too_old_without_a_way_on_begins_the_list_again() -> None
         assert bench.heard.take().count("listed") == 1
 
     class Expiring(FakeApi):
-        def _list(self, request: object) -> bytes:
+        def _list(self, request: Received) -> bytes:
             if len(self.lists) == 2:
                 return refusal(410, "Expired")
-            return super()._list(request)  # type: ignore[arg-type]
+            return super()._list(request)
 
     informed(play, *"abcd", fake=Expiring(), settings=InformerSettings(page_size=2))
 
@@ -557,6 +604,7 @@ def test_a_replacement_that_cannot_be_read_still_ends_what_was_there() -> None:
         pytest.param(b'{"type":"RENAMED","object":{}}\n', id="unknown type"),
         pytest.param(b'{"type":"ADDED"}\n', id="no object"),
         pytest.param(b'{"type":"ADDED","object":7}\n', id="an object that is none"),
+        pytest.param(b'{"type":"ADDED","object":{}}\n', id="an object without a name"),
         pytest.param(b"\xff\xfe\n", id="no UTF-8"),
         pytest.param(b'{"type":"ADDED","object":' + b"[" * 5000 + b"\n", id="nested deeply"),
     ],

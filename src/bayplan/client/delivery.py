@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
-from bayplan.client.decoding import Unreadable
-from bayplan.client.known import Known
+from bayplan.client.decoding import Named, Unreadable
+from bayplan.client.known import Known, Version
 from bayplan.model import KubeObject
+from bayplan.model.meta import ObjectMeta
 from bayplan.telemetry.log import get_logger
 
 T = TypeVar("T", bound=KubeObject)
@@ -70,16 +71,26 @@ class Delivery(Generic[T]):
         """How many objects the handler knows."""
         return len(self._known)
 
-    def put(self, item: T | Unreadable) -> None:
-        """An object as it is now; one that cannot be read stays as it was known."""
+    def put(self, item: T | Unreadable, *, listed: bool = False) -> None:
+        """An object as it is now; one that cannot be read stays as it was known.
+
+        Args:
+            item: the object.
+            listed: whether a list says so, which is right even where it is older than what we know: etcd may have been
+                put back. A watch may tell of what a list has told already, and then is not.
+        """
         if isinstance(item, Unreadable):
             self._skip(item)
             return
         meta = item.metadata
-        self._end_another(meta.namespace, meta.name, meta.uid)
-        known = self._known.get(meta.namespace, meta.name)
-        if known is not None and known[1] == meta.resource_version:
+        if not meta.name:
+            self.report("an object without a name")
             return
+        known = self._known.get(meta.namespace, meta.name)
+        if known is not None:
+            if meta.resource_version == known[1] or (not listed and _is_older(meta, known)):
+                return
+            self._end_another(meta.namespace, meta.name, meta.uid)
         self._known.put(meta.namespace, meta.name, (meta.uid, meta.resource_version))
         try:
             self._handler.on_put(item)
@@ -88,11 +99,12 @@ class Delivery(Generic[T]):
 
     def gone(self, item: T | Unreadable) -> None:
         """An object was deleted, or has left the selection."""
-        if isinstance(item, Unreadable):
-            self._end(item.meta.namespace, item.meta.name, item.meta.uid, None)
-        else:
-            meta = item.metadata
-            self._end(meta.namespace, meta.name, meta.uid, item)
+        meta = item.meta if isinstance(item, Unreadable) else item.metadata
+        known = self._known.get(meta.namespace, meta.name)
+        if known is None or (known[0] != meta.uid and _is_older(meta, known)):
+            return  # or it is another, later one that we know
+        last = None if isinstance(item, Unreadable) or known[0] != meta.uid else item
+        self._end(meta.namespace, meta.name, known[0], last)
 
     def drop_unless(self, listed: Known) -> Iterator[None]:
         """Tell of the objects that are known and not listed, one per step; those between two are looked at as well."""
@@ -127,11 +139,7 @@ class Delivery(Generic[T]):
             self._end(namespace, name, known[0], None)
 
     def _end(self, namespace: str, name: str, uid: str, last: T | None) -> None:
-        known = self._known.drop(namespace, name)
-        if known is None:
-            return
-        if known[0] != uid:
-            uid, last = known[0], None
+        self._known.drop(namespace, name)
         try:
             self._handler.on_gone(namespace, name, uid, last)
         except Exception as error:  # noqa: BLE001 - as above
@@ -152,3 +160,9 @@ class Delivery(Generic[T]):
         if self._observer is not None:
             self._observer.object_skipped(self._resource)
         _log.exception("A handler failed", err=error, resource=self._resource, object=what)
+
+
+def _is_older(meta: ObjectMeta | Named, known: Version) -> bool:
+    """Whether it comes from before what is known. Since Kubernetes 1.35 versions may be compared, if they are numbers."""
+    new, old = meta.resource_version, known[1]
+    return new.isdecimal() and old.isdecimal() and int(new) < int(old)

@@ -70,13 +70,13 @@ class Dialer:
         name = (trust.server_name if trust is not None else "") or server.host
         connection = Connection(self._body_limit, generation)
         if proxy is None:
+            # One address after the other: asyncio's way of trying several at once leaves sockets open when it is cancelled.
             await loop.create_connection(
                 lambda: connection,
                 server.host,
                 server.port,
                 ssl=context,
                 server_hostname=name if context is not None else None,
-                happy_eyeballs_delay=0.25,
             )
         else:
             await loop.create_connection(lambda: connection, proxy.host, proxy.port)

@@ -180,10 +180,11 @@ class Informer(Generic[T]):
                 if listed is not None:
                     meta = item.meta if isinstance(item, Unreadable) else item.metadata
                     listed.put(meta.namespace, meta.name, (meta.uid, meta.resource_version))
-                self._delivery.put(item)
+                self._delivery.put(item, listed=True)
                 if self._slice_is_over():
                     await self._yield()
-            version = page.resource_version or version
+            # The first part's: where a list is not all of one moment, what changed meanwhile is told once more.
+            version = version or page.resource_version
         await self._is_all(listed)
         self._version = version
 
