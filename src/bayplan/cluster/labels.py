@@ -76,5 +76,6 @@ class LabelColumns:
             column.data[row] = UNKNOWN if value is None else self._values[key].id(value)
 
     def of(self, row: int) -> Mapping[str, str]:
-        """A row's labels."""
-        return self._labels[row] or {}
+        """A row's labels; none where there is no node."""
+        labels = self._labels[row] if row < len(self._labels) else None
+        return labels or {}
