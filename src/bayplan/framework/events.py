@@ -7,7 +7,7 @@ to decide which rejected pods deserve another attempt.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, IntFlag
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -123,6 +123,12 @@ class ClusterEvent:
     new: Any = None
     #: Where the label says more than resource and action do.
     custom_label: str = ""
+    #: What metrics and logs call it, as in Kubernetes 1.36: ``AssignedPodAdd``, ``NodeUpdateNodeLabel``.
+    label: str = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        label = self.custom_label or self.resource.value + _label(self.action)
+        object.__setattr__(self, "label", label)
 
     @classmethod
     def of(cls, resource: Resource, action: Action, old: Any, new: Any) -> ClusterEvent:
@@ -143,11 +149,6 @@ class ClusterEvent:
     def is_wildcard(self) -> bool:
         """Whether it concerns pods whatever turned them down; where ``new`` is a pod, that pod alone."""
         return self.resource is Resource.ANY and self.action == Action.ALL
-
-    @property
-    def label(self) -> str:
-        """What metrics and logs call it, as in Kubernetes 1.36: ``AssignedPodAdd``, ``NodeUpdateNodeLabel``."""
-        return self.custom_label or self.resource.value + _label(self.action)
 
 
 #: What brings a pod into a queue beside an event of the cluster, in the words of Kubernetes' metrics.
