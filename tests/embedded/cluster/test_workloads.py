@@ -110,6 +110,11 @@ def test_a_deployment_comes_up() -> None:
     lives(test)
 
 
+def revision_of(world: World) -> str:
+    notes = world.get("deployments.apps", "web")["metadata"]["annotations"]
+    return str(notes["deployment.kubernetes.io/revision"])
+
+
 def test_a_rolling_update_keeps_enough_pods() -> None:
     async def test(world: World) -> None:
         deploy(world)
@@ -127,8 +132,12 @@ def test_a_rolling_update_keeps_enough_pods() -> None:
         assert (least, most) == (3, 5)
         sets = world.store.list("replicasets.apps", "default")
         assert sorted(one["spec"]["replicas"] for one in sets) == [0, 4]
-        notes = world.get("deployments.apps", "web")["metadata"]["annotations"]
-        assert notes["deployment.kubernetes.io/revision"] == "2"
+        assert revision_of(world) == "2"
+        world.scale("deployments.apps", "web", template=TEMPLATE)
+        await until_still(world)
+        assert revision_of(world) == "3"
+        sets = world.store.list("replicasets.apps", "default")
+        assert sorted(one["spec"]["replicas"] for one in sets) == [0, 4]
 
     lives(test)
 

@@ -100,6 +100,7 @@ class Deployments:
             sets.append(current)
         old = [one for one in sets if one is not current]
         if current is not None:
+            self._renumber(current, old)
             self._scale(deployment, current, old)
         self._forget_old(deployment, old)
         self._report(deployment, current, sets)
@@ -127,6 +128,20 @@ class Deployments:
             },
             meta["namespace"],
         )
+
+    def _renumber(self, current: Object, old: list[Object]) -> None:
+        """A template that comes back is the newest revision, whatever it was before."""
+        newest = max((_revision(one) for one in old), default=0)
+        if _revision(current) < newest:
+            meta = metadata(current)
+            annotations = {**as_object(meta.get("annotations")), _REVISION: str(newest + 1)}
+            meta["annotations"] = annotations
+            self._store.mutate(
+                _SETS,
+                meta["name"],
+                lambda obj: metadata(obj).update(annotations=annotations),
+                meta["namespace"],
+            )
 
     def _scale(self, deployment: Object, current: Object, old: list[Object]) -> None:
         wanted = number_at(deployment, "spec", "replicas")
