@@ -142,7 +142,7 @@ class Watchdog:
         self._attempts += 1
         where = f"plugin {found[0]} ({found[1]})" if found else "bayplan itself"
         if found is not None and self._attempts <= _ATTEMPTS:
-            stack = "".join(traceback.format_stack(frame))
+            stack = "".join(traceback.format_stack(frame, limit=8))
             _log.error(
                 "Plugin does not return; interrupting it",
                 plugin=found[0],
