@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
 from bayplan.embedded import refusals
 from bayplan.embedded.following import COLLECT_S, Desk, Key
@@ -56,7 +57,7 @@ def test_a_refused_key_is_tried_again_ever_later() -> None:
         desk = Desk("test", look)
         desk.add(A)
         await asyncio.sleep(60)
-        waits = [round(later - earlier) for earlier, later in zip(tries, tries[1:], strict=False)]
+        waits = [round(later - earlier) for earlier, later in itertools.pairwise(tries)]
         assert waits == [1, 2, 4]
 
     run(main())
