@@ -92,7 +92,10 @@ class Server:
                 connection, host, port, ssl=tls, ssl_handshake_timeout=handshake_s
             )
         except OSError as error:
-            raise ListenError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+            flag = "--http-port" if tls is None else "--secure-port"
+            raise ListenError(
+                f"cannot listen on {host}:{port}: {error.strerror}; {flag} chooses another port, 0 none"
+            ) from error
         self._listeners.append((server, http))
         chosen: int = server.sockets[0].getsockname()[1]
         scheme = "https" if tls is not None else "http"
