@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Final
 
 from bayplan.embedded import refusals
 from bayplan.embedded.entries import Change, ChangeType, Entry
+from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.embedded.selecting import Selection
+
+_log = get_logger(__name__)
 
 #: Changes that a resource remembers, unless told otherwise.
 WINDOW: Final = 20_000
@@ -97,7 +100,10 @@ class Shelf:
             while self._undelivered:
                 change = self._undelivered.popleft()
                 for listener in tuple(self._listeners):
-                    listener(change)
+                    try:
+                        listener(change)
+                    except Exception as error:  # noqa: BLE001 - the others have to hear of it too
+                        _log.exception("A listener failed", error, resource=self.name)
         finally:
             self._delivering = False
 

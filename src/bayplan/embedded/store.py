@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any, Final, Protocol
 
@@ -65,6 +66,9 @@ class WriteOptions:
     subresource: str = ""
 
 
+#: How often another name is made up for one that is taken.
+_NAME_ATTEMPTS: Final = 7
+
 _PLAIN: Final = WriteOptions()
 
 
@@ -114,7 +118,7 @@ class Store(Reading):
         self._check_namespace(known, obj, namespace)
         obj = to_storage(known, obj)
         stamp = timestamp(self.clock.now())
-        writing.begin(known, obj, stamp, self._uid(), self._rng.randrange)
+        writing.begin(known, obj, stamp, self._uid(), partial(self._name, known, namespace))
         self._fill_in(known, obj)
         if known.shelf == "pods":
             priorities.resolve(obj, self.shelves)
@@ -314,6 +318,15 @@ class Store(Reading):
             raise refusals.terminating(
                 kind.plural, kind.group, text_at(obj, "metadata", "name"), namespace
             )
+
+    def _name(self, kind: Kind, namespace: str, base: str) -> str:
+        """A generated name, as a rule one that is free."""
+        name = writing.generated(base, self._rng.randrange)
+        for _ in range(_NAME_ATTEMPTS):
+            if not self.find(kind, name, namespace):
+                break
+            name = writing.generated(base, self._rng.randrange)
+        return name
 
     def _uid(self) -> str:
         return str(uuid.UUID(int=self._rng.getrandbits(128), version=4))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayplan.embedded.shelf import Shelf
     from bayplan.errors import RequestRefused
 
-#: Lines that may wait for a slow client.
+#: Lines that may wait for a slow client, beside those of the state it begins with.
 MOST_WAITING: Final = 100_000
 
 #: Bytes that are sent in one go at most.
@@ -41,12 +41,14 @@ class Watch:
         self._form = form
         self._first = True
         self._lines: list[bytes] = []
+        self._room = MOST_WAITING
         self._wake = asyncio.Event()
         self._stop = shelf.listen(self._on_change)
 
     def show(self, entries: Iterable[Entry]) -> None:
         """Begin with the state there is: each object as if it had just been added."""
         for entry in entries:
+            self._room += 1
             self._put(line(ChangeType.ADDED, self._object(entry)))
 
     def replay(self, changes: Iterable[Change]) -> None:
@@ -131,7 +133,7 @@ class Watch:
             return
         self._first = False
         self._lines.append(raw)
-        if len(self._lines) > MOST_WAITING:
+        if len(self._lines) > self._room:
             self._lines.clear()
             self.end()
         self._wake.set()

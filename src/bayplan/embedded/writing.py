@@ -55,8 +55,10 @@ def check_place(kind: Kind, obj: Object, namespace: str, name: str = "") -> None
         )
 
 
-def begin(kind: Kind, obj: Object, stamp: str, uid: str, below: Callable[[int], int]) -> None:
+def begin(kind: Kind, obj: Object, stamp: str, uid: str, name_from: Callable[[str], str]) -> None:
     """Make a new object's metadata: name, uid, time, generation; without a status unless the kind takes one.
+
+    ``name_from`` makes a name of ``generateName``.
 
     Raises:
         RequestRefused: the object carries a resourceVersion.
@@ -67,7 +69,7 @@ def begin(kind: Kind, obj: Object, stamp: str, uid: str, below: Callable[[int], 
     for field in _SERVERS_OWN:
         meta.pop(field, None)
     if not meta.get("name") and meta.get("generateName"):
-        meta["name"] = generated(str(meta["generateName"]), below)
+        meta["name"] = name_from(str(meta["generateName"]))
     meta["uid"] = uid
     meta["creationTimestamp"] = stamp
     if kind.has_generation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from bayplan.embedded.deleting import DeleteOptions
 from bayplan.embedded.entries import ChangeType
 from bayplan.embedded.objects import Object
 from bayplan.embedded.selecting import Selection
-from bayplan.embedded.store import WriteOptions
+from bayplan.embedded.store import Store, WriteOptions
 from bayplan.errors import RequestRefused
 from bayplan.model.selectors import parse_selector
+from bayplan.testing.virtual_time import VirtualClock
 
 STATUS = WriteOptions(subresource="status")
 
@@ -306,3 +308,36 @@ def test_an_object_is_where_its_url_says() -> None:
     given["metadata"]["namespace"] = "kube-system"
     with pytest.raises(RequestRefused, match="does not match the namespace sent on the request"):
         fresh_store().create("pods", given, "default")
+
+
+def test_a_listener_that_fails_does_not_keep_others_from_hearing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store = fresh_store()
+    heard: list[str] = []
+
+    def fail(_kind: ChangeType, _obj: Object) -> None:
+        raise RuntimeError("broken on purpose")
+
+    store.watch("configmaps", fail)
+    store.watch("configmaps", lambda _, obj: heard.append(obj["metadata"]["name"]))
+    store.create("configmaps", {"metadata": {"name": "a"}}, "default")
+    assert heard == ["a"]
+    assert "A listener failed" in caplog.text
+
+
+def test_a_generated_name_that_is_taken_is_made_up_again() -> None:
+    class Stubborn(Random):
+        """Makes up the same name twice before it thinks of another."""
+
+        drawn = 0
+
+        def randrange(self, *_: Any) -> int:  # type: ignore[override]
+            self.drawn += 1
+            return 0 if self.drawn <= 10 else 1
+
+    store = Store(VirtualClock(), rng=Stubborn(1))
+    store.seed()
+    given = {"metadata": {"generateName": "a-"}}
+    names = [store.create("configmaps", given, "default")["metadata"]["name"] for _ in range(2)]
+    assert names == ["a-bbbbb", "a-ccccc"]

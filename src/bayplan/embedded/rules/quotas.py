@@ -103,7 +103,8 @@ class Quotas:
 
     def _of(self, namespace: str) -> list[Entry]:
         entries = self._shelves[SHELF].entries
-        return [entries[key] for key in sorted(self._taken) if entries[key].namespace == namespace]
+        found = [entries.get(key) for key in sorted(self._taken)]
+        return [entry for entry in found if entry is not None and entry.namespace == namespace]
 
     def _used(self, quota_key: str) -> Usage:
         total: Usage = {}
