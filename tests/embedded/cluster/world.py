@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -20,8 +20,10 @@ from bayplan.testing.virtual_time import VirtualClock, run
 class World:
     """What a test sees of it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, parts: Sequence[object] = ()) -> None:
         self.store = store
+        #: Everything that lives in it.
+        self.parts = parts
 
     async def settle(self, seconds: float = 0.2) -> None:
         """Let controllers do what they do within so much time."""
@@ -90,7 +92,7 @@ def lives(
         for part in parts:
             part.start()
         try:
-            await test(World(store))
+            await test(World(store, parts))
         finally:
             for part in reversed(parts):
                 part.stop()

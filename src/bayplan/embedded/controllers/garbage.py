@@ -108,14 +108,13 @@ class Garbage:
         entry = self._store.shelves[shelf].entries.get(name)
         if entry is None:
             return
-        owners = self._owners.get(key)
-        if owners and not owners & self._living:
-            self._store.delete(self._resources[shelf], entry.name, entry.namespace)
-            return
         obj = entry.decode()
-        finalizers = as_list(metadata(obj).get("finalizers"))
         if "deletionTimestamp" not in metadata(obj):
+            owners = self._owners.get(key)
+            if owners and not owners & self._living:
+                self._store.delete(self._resources[shelf], entry.name, entry.namespace)
             return
+        finalizers = as_list(metadata(obj).get("finalizers"))
         if ORPHAN in finalizers:
             self._let_go(entry.uid)
             self._release(shelf, obj, ORPHAN)
