@@ -221,6 +221,7 @@ class Binder:
         if row is None or board.cluster.nodes.records[row] is None:
             # The API server does not look, and the pod would be stuck on a node that is not there.
             raise _FailedError(f'node "{placement.node}" not found')
+        await board.reporter.conditions.hush(placement.pod.uid)
         since = binding.queued.initial_attempt_at
         about = board.notes.about(binding.decision, binding.started if since is None else since)
         with about, self._timing(placement, "Bind") as timing:

@@ -142,3 +142,20 @@ def test_a_patch_that_fails_ends_nothing_and_is_not_taken_for_written() -> None:
         assert len(sent.requests) == 3
 
     telling(scenario)
+
+
+def test_a_pod_that_is_to_be_bound_waits_for_what_is_being_written_and_no_more_is() -> None:
+    async def scenario(conditions: Conditions, sent: Sent) -> None:
+        sent.open.clear()
+        conditions.unscheduled(info(), "Unschedulable", "no room", "")
+        await settle()
+        conditions.unscheduled(info(), "Unschedulable", "still no room", "")
+        hushed = asyncio.create_task(conditions.hush("u1"))
+        await settle()
+        assert not hushed.done()
+        sent.open.set()
+        await settle()
+        assert hushed.done()
+        assert len(sent.requests) == 1
+
+    telling(scenario)

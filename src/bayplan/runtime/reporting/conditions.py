@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _log: Final = get_logger(__name__)
 
 _WRITERS: Final = 16
+#: A binding waits no longer for a patch that is under way.
+_HUSH_S: Final = 5.0
 
 
 @dataclass(slots=True)
@@ -63,7 +66,8 @@ class Conditions:
         self._shown: dict[str, _Shown] = {}
         self._wishes: dict[str, _Wish] = {}
         self._order: deque[str] = deque()
-        self._busy: set[str] = set()
+        #: Pods whose status is being written, and who waits for that.
+        self._busy: dict[str, asyncio.Event] = {}
         self._work = asyncio.Semaphore(0)
 
     # --- what the API server shows -------------------------------------------------------------------------------------
@@ -120,15 +124,29 @@ class Conditions:
         while True:
             await self._work.acquire()
             uid = self._order.popleft()
-            self._busy.add(uid)
+            written = self._busy[uid] = asyncio.Event()
             try:
                 while (wish := self._wishes.pop(uid, None)) is not None:
                     await self._write(uid, wish)
             finally:
-                self._busy.discard(uid)
+                del self._busy[uid]
+                written.set()
+
+    async def hush(self, uid: str) -> None:
+        """Say nothing more about a pod for now, and let what is being said come to its end.
+
+        For a pod that is about to be bound: that it has no node must not be written after it has one.
+        """
+        self._wishes.pop(uid, None)
+        written = self._busy.get(uid)
+        if written is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_HUSH_S):
+                    await written.wait()
 
     async def write_nomination(self, pod: PodInfo, node: str) -> None:
         """Promise a node and wait until it is written; a failure is only noted."""
+        await self.hush(pod.uid)
         await self._write(pod.uid, _Wish(pod.namespace, pod.name, nominated=node))
 
     async def _write(self, uid: str, wish: _Wish) -> None:
