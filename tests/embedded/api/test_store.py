@@ -332,7 +332,7 @@ def test_a_generated_name_that_is_taken_is_made_up_again() -> None:
 
         drawn = 0
 
-        def randrange(self, *_: Any) -> int:  # type: ignore[override]
+        def randrange(self, *_: Any) -> int:
             self.drawn += 1
             return 0 if self.drawn <= 10 else 1
 
