@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from bayplan.client.api import Api
-from bayplan.client.informer import UNFINISHED_PODS, Informer, InformerSettings
+from bayplan.client.informer import Informer, InformerSettings
 from bayplan.client.resources import PODS
 from bayplan.errors import Forbidden, Gone, NotFound, Unreachable
 from bayplan.model import Pod
 from bayplan.testing.virtual_time import VirtualClock, run, settle
 from tests.client.fake_api import FakeApi, pod
 from tests.client.scripted import Received, Scripted, refusal, reply, status
+
+UNFINISHED_PODS = "status.phase!=Succeeded,status.phase!=Failed"
 
 
 class Heard:

@@ -18,7 +18,7 @@ import pytest
 
 from bayplan.client.api import Api
 from bayplan.client.config import load
-from bayplan.client.informer import UNFINISHED_PODS, Informer, InformerSettings
+from bayplan.client.informer import Informer, InformerSettings
 from bayplan.client.lanes import Lane
 from bayplan.client.leases import ElectionSettings, Elector
 from bayplan.client.request import Request
@@ -39,6 +39,7 @@ from bayplan.clock import SystemClock
 from bayplan.embedded.server import EmbeddedApi
 from bayplan.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
 from bayplan.model import KubeObject, Pod
+from bayplan.runtime.scheduler import POD_FIELDS
 from bayplan.testing.control_plane import ControlPlane, find_binaries
 from bayplan.testing.control_plane.users import ADMINISTRATORS
 from tests.e2e.stage import node, pod
@@ -190,7 +191,7 @@ def test_pods_come_are_bound_and_go(played: Callable[[Scene], None]) -> None:
         send = stage.api.send
         await stage.create(node("n1"), node("n2"), *(pod(f"p{i}") for i in range(7)))
         pods, informer = stage.watch(
-            PODS, field_selector=UNFINISHED_PODS, settings=InformerSettings(page_size=3)
+            PODS, field_selector=POD_FIELDS, settings=InformerSettings(page_size=3)
         )
         nodes, _ = stage.watch(NODES)
         await pods.until(lambda: informer.synced)

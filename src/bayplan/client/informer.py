@@ -44,12 +44,9 @@ from bayplan.telemetry.log import get_logger
 
 T = TypeVar("T", bound=KubeObject)
 
-__all__ = ["UNFINISHED_PODS", "Handler", "Informer", "InformerObserver", "InformerSettings"]
+__all__ = ["Handler", "Informer", "InformerObserver", "InformerSettings"]
 
 _log = get_logger(__name__)
-
-#: As kube-scheduler watches pods: one that has finished leaves the selection, and so arrives as deleted.
-UNFINISHED_PODS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
 #: A watch that ends sooner has not worked.
 _SHORT_S: Final = 1.0
@@ -92,7 +89,7 @@ class Informer(Generic[T]):
             api: where.
             resource: what.
             handler: for whom.
-            field_selector: which of them; ``UNFINISHED_PODS``.
+            field_selector: which of them; one that leaves the selection arrives as deleted.
             clock: for slices and waits.
             rng: so that clients which failed together do not come back together.
             observer: counts.
