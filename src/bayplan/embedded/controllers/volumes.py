@@ -67,7 +67,11 @@ class Volumes:
 
     def _on_claim(self, change: Change) -> None:
         self._claims.add((change.entry.namespace, change.entry.name))
-        volume = text_at(change.entry.decode(), "spec", "volumeName")
+        claim = change.entry.decode()
+        if change.type is ChangeType.ADDED and at(claim, "spec", "storageClassName") is None:
+            # At once, as admission does it: a pod must not be looked at before.
+            self._give_default_class(claim)
+        volume = text_at(claim, "spec", "volumeName")
         if volume:
             self._volumes.add(("", volume))
 
