@@ -64,6 +64,12 @@ class Rig:
         namespace = "default" if kind == "pods" else ""
         self.api.store.delete(kind, name, namespace, DeleteOptions(grace_s=0))
 
+    def bind(self, name: str, node: str) -> None:
+        """Bind a pod, as another scheduler would."""
+        self.api.store.mutate(
+            "pods", name, lambda pod: pod["spec"].update(nodeName=node), "default"
+        )
+
     def pod(self, name: str) -> Obj:
         return dict(self.api.store.get("pods", name, "default"))
 
@@ -104,7 +110,7 @@ class Rig:
 
     @asynccontextmanager
     async def scheduler(
-        self, *, config: Obj | None = None, ends: int | None = None
+        self, *, config: Obj | None = None, ends: int | None = None, dry_run: bool = False
     ) -> AsyncIterator[Process]:
         """A scheduler that runs for as long as the block does; audited at its end.
 
@@ -120,13 +126,18 @@ class Rig:
         file.write_text(yaml.safe_dump(document), encoding="utf-8")
         kubeconfig = self.api.write_kubeconfig(self.folder / "kubeconfig")
         options = Options(
-            config=file, kubeconfig=str(kubeconfig), serving=Serving(secure_port=0), take_over=True
+            config=file,
+            kubeconfig=str(kubeconfig),
+            serving=Serving(secure_port=0),
+            take_over=True,
+            dry_run=dry_run,
         )
         async with opened(options, self.clock) as process:
             running = asyncio.create_task(process.run())
             try:
                 yield process
-                await self.settled(process)
+                if not dry_run:
+                    await self.settled(process)
                 assert running.done() == (ends is not None)
             finally:
                 process.stop()

@@ -45,6 +45,80 @@ def test_case_1_and_5_a_binding_whose_answer_is_lost(tmp_path: Path) -> None:
     on_rig(scenario, tmp_path)
 
 
+async def until_sent(rig: Rig, fault: Fault) -> None:
+    """Until a binding is on its way; it arrives a second later."""
+    await rig.until(lambda: fault.met)
+
+
+def late_binding(rig: Rig) -> Fault:
+    return rig.api.faults.add(Fault("create", "pods/binding", times=1, delay_s=1.0))
+
+
+def test_case_2_another_scheduler_was_faster(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a").capacity(cpu="8"), make_node("b"))
+        async with rig.scheduler() as process:
+            fault = late_binding(rig)
+            rig.add(make_pod("web").requests(cpu="4"))
+            await until_sent(rig, fault)
+            rig.bind("web", "b")
+            await rig.settled(process)
+            rig.add(make_pod("next").requests(cpu="8"))
+            await rig.until_bound("next")
+            assert (rig.node_of("web"), rig.node_of("next")) == ("b", "a")
+            assert [note for note in rig.notes("Scheduled") if "web" in note] == []
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_3_the_pod_is_on_its_way_out(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+        async with rig.scheduler():
+            fault = late_binding(rig)
+            pod = make_pod("web").requests(cpu="4")
+            pod.manifest["metadata"]["finalizers"] = ["example.com/stays"]
+            rig.add(pod)
+            await until_sent(rig, fault)
+            rig.delete("pods", "web")
+            rig.add(make_pod("next").requests(cpu="4"))
+            await rig.until_bound("next")
+            assert rig.node_of("web") == ""
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_4_and_9_the_pod_is_gone(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+        async with rig.scheduler():
+            fault = late_binding(rig)
+            rig.add(make_pod("web").requests(cpu="4"))
+            await until_sent(rig, fault)
+            rig.delete("pods", "web")
+            rig.add(make_pod("next").requests(cpu="4"))
+            await rig.until_bound("next")
+            assert rig.notes("FailedScheduling") == []
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_8_another_pod_has_the_name_by_now(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+        async with rig.scheduler():
+            fault = late_binding(rig)
+            rig.add(make_pod("web").requests(cpu="1"))
+            await until_sent(rig, fault)
+            first = rig.pod("web")["metadata"]["uid"]
+            rig.delete("pods", "web")
+            rig.add(make_pod("web").requests(cpu="2"))
+            await rig.until_bound("web")
+            assert rig.nodes_of[first] == []
+
+    on_rig(scenario, tmp_path)
+
+
 @pytest.mark.parametrize("status", [429, 500, 503, 504])
 def test_case_6_a_binding_that_is_refused_for_now(tmp_path: Path, status: int) -> None:
     async def scenario(rig: Rig) -> None:
@@ -219,6 +293,93 @@ def test_case_26_the_clock_of_the_api_server_is_an_hour_ahead(tmp_path: Path) ->
             await rig.until(lambda: rig.clock.monotonic() > 60)
             rig.add(make_pod("after"))
             await rig.until_bound("after")
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_27_a_column_is_wrong(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"), make_pod("web").requests(cpu="1"))
+        async with rig.scheduler() as process:
+            await rig.until_bound("web")
+            nodes = process.scheduler.board.cluster.nodes
+            column = nodes.requested[nodes.resources.id("cpu")].data
+            column[nodes.row_of["a"]] += 7
+            process.compare_soon()
+            found = process.around.metrics._differences.values
+            await rig.until(lambda: found)
+            assert found == {("node sums",): 1, ("recount",): 1}
+            column[nodes.row_of["a"]] -= 7
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_33_a_pod_with_a_malformed_selector_fails_alone(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+
+        def spoil(pod: Obj) -> None:
+            term = {
+                "topologyKey": "kubernetes.io/hostname",
+                "labelSelector": {"matchExpressions": [{"key": "x", "operator": "Nonsense"}]},
+            }
+            required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+            pod["spec"]["affinity"] = {"podAntiAffinity": required}
+
+        rig.add(make_pod("bad"))
+        rig.api.store.mutate("pods", "bad", spoil, "default")
+        async with rig.scheduler():
+            rig.add(make_pod("good"))
+            await rig.until_bound("good")
+            assert rig.node_of("bad") == ""
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_38_a_node_is_tainted_while_a_pod_is_on_its_way(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+        async with rig.scheduler():
+            fault = late_binding(rig)
+            rig.add(make_pod("first"))
+            await until_sent(rig, fault)
+            taint = {"key": "x", "effect": "NoSchedule"}
+            rig.api.store.mutate("nodes", "a", lambda node: node["spec"].update(taints=[taint]))
+            rig.add(make_pod("second"))
+            await rig.until_bound("first")
+            await rig.until(lambda: rig.condition("second"))
+            assert "untolerated taint" in rig.condition("second")["message"]
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_44_a_thousand_unschedulable_pods_do_not_keep_others_waiting(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+        rig.api.faults.add(Fault("patch", "pods/status", delay_s=0.5))
+        async with rig.scheduler():
+            rig.add(*(make_pod(f"big{i}").requests(cpu="64") for i in range(1000)))
+            await rig.until(lambda: rig.condition("big0"))
+            since = rig.clock.monotonic()
+            rig.add(*(make_pod(f"small{i}").requests(cpu="10m") for i in range(20)))
+            await rig.until_bound(*(f"small{i}" for i in range(20)))
+            # All patches together take half a minute.
+            assert rig.clock.monotonic() - since < 5
+            await rig.until(lambda: rig.condition("big999"))
+
+    on_rig(scenario, tmp_path)
+
+
+def test_a_dry_run_writes_nothing_at_all(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+        async with rig.scheduler(dry_run=True) as process:
+            rig.add(make_pod("fits"), make_pod("big").requests(cpu="64"))
+            before = rig.api.store.version
+            ring = process.scheduler.counters["default-scheduler"].desk.ring
+            await rig.until(lambda: len(ring) >= 2)
+            await rig.until(lambda: rig.clock.monotonic() > 30)
+            assert rig.api.store.version == before
 
     on_rig(scenario, tmp_path)
 

@@ -70,7 +70,7 @@ def test_every_kind_of_difference_is_named() -> None:
             ("missed pod", "default/unseen"),
             ("missed pending pod", "default/new"),
             ("redundant pending pod", "default/waits"),
-            ("node sums", "a: cpu requested 1500 instead of 1000, pods 1 instead of 2"),
+            ("node sums", "a: cpu requested +500, pods -1"),
         }
 
     on_bench(scenario)

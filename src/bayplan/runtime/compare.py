@@ -157,10 +157,9 @@ def _of_sums(ours: Cluster, fresh: Cluster) -> set[Difference]:
         if known is None or fresh.nodes.records[row] is None:
             continue
         if (mine := _sums(ours, known)) != (theirs := _sums(fresh, row)):
-            differing = {k: (mine.get(k, 0), theirs.get(k, 0)) for k in mine.keys() | theirs.keys()}
-            text = ", ".join(
-                f"{k} {a} instead of {b}" for k, (a, b) in sorted(differing.items()) if a != b
-            )
+            off_by = {k: mine.get(k, 0) - theirs.get(k, 0) for k in mine.keys() | theirs.keys()}
+            # The error and not the sums: in a cluster at work those are others at the second look.
+            text = ", ".join(f"{k} {amount:+d}" for k, amount in sorted(off_by.items()) if amount)
             found.add(("node sums", f"{name}: {text}"))
     return found
 
