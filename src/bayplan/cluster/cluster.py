@@ -184,6 +184,8 @@ class Cluster(Tables):
             row = None
         elif row is not None and not pod.node_name:
             return  # news of a pod that we are binding: its room stays taken
+        if pod.finished or not pod.node_name:
+            self._gone.saw(pod.key, pod.uid, pod.resource_version)
         if pod.finished:
             self.nominations.remove(pod.key)
         elif not pod.node_name:
@@ -205,7 +207,7 @@ class Cluster(Tables):
 
     def _is_stale(self, pod: PodInfo, row: int | None) -> bool:
         """Whether an event tells of a state that a later one has overtaken."""
-        if self._gone.holds(pod.key, pod.uid):
+        if self._gone.holds(pod.key, pod.uid, pod.resource_version):
             return True
         if row is None or self.pods.uids[row] != pod.uid or self.pods.is_assumed(row):
             return False
