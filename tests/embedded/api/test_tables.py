@@ -267,7 +267,10 @@ def test_a_pod_that_goes() -> None:
             id="quota",
         ),
         pytest.param(
-            "roles.rbac.authorization.k8s.io", {}, ["x", "5m"], id="a kind without a table"
+            "roles.rbac.authorization.k8s.io",
+            {},
+            ["x", "2025-12-31T23:55:00Z"],
+            id="a kind without a table",
         ),
     ],
 )

@@ -13,7 +13,7 @@ from bayplan.embedded.forms import bookmark_object, partial
 from bayplan.embedded.objects import Object, decode, encode
 from bayplan.embedded.rendering import rendered
 from bayplan.embedded.tables import cluster, storage, workloads
-from bayplan.embedded.tables.cells import Column
+from bayplan.embedded.tables.cells import AGE, NAME, Column
 from bayplan.embedded.tables.custom import columns_of
 from bayplan.embedded.tables.pods import PODS
 
@@ -45,7 +45,14 @@ _TABLES: Final[dict[str, tuple[Column, ...]]] = {
     "poddisruptionbudgets.policy": cluster.BUDGETS,
     "priorityclasses.scheduling.k8s.io": cluster.PRIORITY_CLASSES,
     "leases.coordination.k8s.io": cluster.LEASES,
-    "customresourcedefinitions.apiextensions.k8s.io": cluster.CREATED,
+    "runtimeclasses.node.k8s.io": cluster.RUNTIME_CLASSES,
+    "resourceclaims.resource.k8s.io": cluster.RESOURCE_CLAIMS,
+    "resourceslices.resource.k8s.io": cluster.RESOURCE_SLICES,
+    "volumeattachments.storage.k8s.io": storage.ATTACHMENTS,
+    "csidrivers.storage.k8s.io": storage.CSI_DRIVERS,
+    "resourceclaimtemplates.resource.k8s.io": (NAME, AGE),
+    "serviceaccounts": (NAME, AGE),
+    "deviceclasses.resource.k8s.io": (NAME, AGE),
 }
 
 _API: Final = "meta.k8s.io/v1"

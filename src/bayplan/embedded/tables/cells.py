@@ -103,9 +103,19 @@ def text(name: str, *path: str, empty: str = "", priority: int = 0) -> Column:
     return Column(name, cell, priority=priority)
 
 
-def number(name: str, *path: str) -> Column:
+def number(name: str, *path: str, kind: str = "integer") -> Column:
     """A column with the integer down a path."""
-    return Column(name, lambda obj, _now_s: number_at(obj, *path), "integer")
+    return Column(name, lambda obj, _now_s: number_at(obj, *path), kind)
+
+
+def flag(name: str, *path: str, default: bool = False) -> Column:
+    """A column with the boolean down a path."""
+
+    def cell(obj: Object, _now_s: float) -> bool:
+        found = at(obj, *path)
+        return found if isinstance(found, bool) else default
+
+    return Column(name, cell, "boolean")
 
 
 def made(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from bayplan.embedded.objects import Object, as_list, as_object, at, text_at
+from bayplan.embedded.objects import Object, as_list, as_object, at, number_at, text_at
 from bayplan.embedded.tables.cells import (
     AGE,
     NAME,
     NONE,
     UNKNOWN,
     Column,
+    flag,
     has_condition,
     joined,
     made,
@@ -96,8 +97,8 @@ def _source(event: Object) -> str:
     return f"{who}, {where}" if where else who
 
 
-def _count(event: Object) -> str:
-    return str(at(event, "series", "count") or event.get("count") or 1)
+def _count(event: Object) -> int:
+    return number_at(event, "series", "count") or number_at(event, "count") or 1
 
 
 EVENTS: Final = (
@@ -154,9 +155,9 @@ BUDGETS: Final = (
 PRIORITY_CLASSES: Final = (
     NAME,
     number("Value", "value"),
-    made("Global-Default", lambda obj: obj.get("globalDefault") is True, "boolean"),
+    flag("Global-Default", "globalDefault"),
     AGE,
-    text("PreemptionPolicy", "preemptionPolicy", priority=1),
+    text("PreemptionPolicy", "preemptionPolicy"),
 )
 LEASES: Final = (NAME, text("Holder", "spec", "holderIdentity"), AGE)
 
@@ -178,13 +179,35 @@ QUOTAS: Final = (
 )
 CONFIG_MAPS: Final = (
     NAME,
-    made("Data", lambda obj: len(as_object(obj.get("data"))), "integer"),
+    made("Data", lambda obj: len(as_object(obj.get("data")))),
     AGE,
 )
 SECRETS: Final = (
     NAME,
     text("Type", "type"),
-    made("Data", lambda obj: len(as_object(obj.get("data"))), "integer"),
+    made("Data", lambda obj: len(as_object(obj.get("data")))),
     AGE,
 )
-CREATED: Final = (NAME, text("Created At", "metadata", "creationTimestamp"))
+RUNTIME_CLASSES: Final = (NAME, text("Handler", "handler"), AGE)
+
+
+def _claim_state(claim: Object) -> str:
+    gone = at(claim, "metadata", "deletionTimestamp")
+    states = ["deleted"] if gone else []
+    if at(claim, "status", "allocation") is None:
+        states += [] if gone else ["pending"]
+    else:
+        states.append("allocated")
+        if at(claim, "status", "reservedFor"):
+            states.append("reserved")
+    return ",".join(states)
+
+
+RESOURCE_CLAIMS: Final = (NAME, made("State", _claim_state), AGE)
+RESOURCE_SLICES: Final = (
+    NAME,
+    text("Node", "spec", "nodeName"),
+    text("Driver", "spec", "driver"),
+    text("Pool", "spec", "pool", "name"),
+    AGE,
+)

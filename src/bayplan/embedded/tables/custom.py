@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from bayplan.embedded.objects import Object
+from bayplan.embedded.objects import Object, at
 from bayplan.embedded.tables.cells import AGE, NAME, Column, since
 
 if TYPE_CHECKING:
@@ -15,6 +15,11 @@ _STEP = re.compile(
     r"""\.(?P<name>(?:[^.\[\\]|\\.)+) | \[(?P<index>\d+|\*)\] | \['(?P<quoted>[^']+)'\]
       | \[\?\(@\.(?P<field>[\w.]+)==["'](?P<value>[^"']*)["']\)\]""",
     re.VERBOSE,
+)
+
+
+_CREATED: Final = Column(
+    "Created At", lambda obj, _now_s: at(obj, "metadata", "creationTimestamp"), "date"
 )
 
 
@@ -43,6 +48,8 @@ def _down(value: Any, step: re.Match[str]) -> list[Any]:
 
 def columns_of(kind: kinds.Kind) -> tuple[Column, ...]:
     """The columns of a kind without a table of its own."""
+    if kind.schema_type:
+        return (NAME, _CREATED)
     if not kind.columns:
         return (NAME, AGE)
     return (NAME, *(_column(one) for one in kind.columns))
@@ -57,8 +64,6 @@ def _column(one: kinds.Column) -> Column:
             return None
         if kind == "date":
             return since(found[0], now_s)
-        if kind == "string":
-            return ",".join(str(value) for value in found)
-        return found[0]
+        return str(found[0]) if kind == "string" else found[0]
 
     return Column(one.name, cell, kind, one.priority, one.description)

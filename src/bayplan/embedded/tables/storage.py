@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from bayplan.embedded.objects import Object, as_list, at, text_at
-from bayplan.embedded.tables.cells import AGE, NAME, UNSET, made, text
+from bayplan.embedded.tables.cells import AGE, NAME, UNSET, flag, joined, made, text
 
 _SHORT: Final = {
     "ReadWriteOnce": "RWO",
@@ -79,7 +79,32 @@ CLASSES: Final = (
     text("Provisioner", "provisioner"),
     text("ReclaimPolicy", "reclaimPolicy"),
     text("VolumeBindingMode", "volumeBindingMode"),
-    text("AllowVolumeExpansion", "allowVolumeExpansion", empty="false"),
+    made("AllowVolumeExpansion", lambda obj: obj.get("allowVolumeExpansion") is True),
+    AGE,
+)
+ATTACHMENTS: Final = (
+    NAME,
+    text("Attacher", "spec", "attacher"),
+    text("PV", "spec", "source", "persistentVolumeName"),
+    text("Node", "spec", "nodeName"),
+    flag("Attached", "status", "attached"),
+    AGE,
+)
+
+
+def _audiences(driver: Object) -> str:
+    requests = at(driver, "spec", "tokenRequests")
+    return UNSET if requests is None else ",".join(text_at(one, "audience") for one in requests)
+
+
+CSI_DRIVERS: Final = (
+    NAME,
+    flag("AttachRequired", "spec", "attachRequired", default=True),
+    flag("PodInfoOnMount", "spec", "podInfoOnMount"),
+    flag("StorageCapacity", "spec", "storageCapacity"),
+    made("TokenRequests", _audiences),
+    flag("RequiresRepublish", "spec", "requiresRepublish"),
+    made("Modes", lambda obj: joined(as_list(at(obj, "spec", "volumeLifecycleModes")))),
     AGE,
 )
 CSI_NODES: Final = (
