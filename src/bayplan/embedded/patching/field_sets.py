@@ -136,12 +136,14 @@ class Difference:
     def _compare(self, before: Any, after: Any, shape: Shape, here: Path) -> None:
         if before == after:
             return
-        maps = [one for one in (before, after) if isinstance(one, dict)]
-        lists = [one for one in (before, after) if isinstance(one, list)]
-        granular = not shape.atomic and shape.form != "leaf"
-        if granular and maps and not lists and _all_of(dict, before, after):
+        either = after if before is None else before
+        if shape.atomic or shape.form == "leaf" or not _alike(before, after):
+            form: type | None = None
+        else:
+            form = type(either)
+        if form is dict:
             self._compare_maps(before, after, shape, here)
-        elif granular and lists and shape.form == "list" and _all_of(list, before, after):
+        elif form is list and shape.form == "list":
             self._compare_items(before or [], after or [], shape, here)
         elif before is not None and after is not None:
             self.modified.add(here)
@@ -154,7 +156,7 @@ class Difference:
     def _compare_maps(
         self, before: Object | None, after: Object | None, shape: Shape, here: Path
     ) -> None:
-        for name in (before or {}).keys() | (after or {}).keys():
+        for name in {**(before or {}), **(after or {})}:
             below = shape.field(name) or ANY
             path = (*here, f"f:{name}")
             self._compare(_inside(before, name, below), _inside(after, name, below), below, path)
@@ -162,8 +164,9 @@ class Difference:
     def _compare_items(self, before: list[Any], after: list[Any], shape: Shape, here: Path) -> None:
         old = {item_key(one, shape): one for one in before}
         new = {item_key(one, shape): one for one in after}
-        for key in old.keys() | new.keys():
-            self._compare(old.get(key), new.get(key), shape.element(), (*here, key))
+        element = shape.element()
+        for key in {**old, **new}:
+            self._compare(old.get(key), new.get(key), element, (*here, key))
 
 
 def _inside(obj: Object | None, name: str, shape: Shape) -> Any:
@@ -172,9 +175,9 @@ def _inside(obj: Object | None, name: str, shape: Shape) -> Any:
         return None
     value = obj.get(name)
     if value is None and shape.always:
-        return {"list": [], "struct": {}}.get(shape.form)
+        return {} if shape.form == "struct" else [] if shape.form == "list" else None
     return value
 
 
-def _all_of(kind: type, *values: object) -> bool:
-    return all(value is None or isinstance(value, kind) for value in values)
+def _alike(before: object, after: object) -> bool:
+    return before is None or after is None or type(before) is type(after)

@@ -41,7 +41,8 @@ class Shape:
     always: bool = False
     #: The table type behind a struct.
     table: str = ""
-    item: Field | None = None
+    #: What is inside a list or a map of the tables.
+    item: Shape | None = None
     #: A piece of an OpenAPI schema.
     custom: Mapping[str, Any] | None = None
 
@@ -53,23 +54,14 @@ class Shape:
             return self.element()
         if self.custom is not None:
             return _custom_field(self.custom, name)
-        table = find(self.table)
-        found = table.fields.get(name) if table else None
-        return _of_field(found) if found else None
-
-    def fields(self) -> list[str]:
-        """The names of a struct's fields."""
-        if self.custom is not None:
-            return list(self.custom.get("properties", {}))
-        table = find(self.table)
-        return list(table.fields) if table else []
+        return _fields_of(self.table).get(name)
 
     def element(self) -> Shape:
         """The shape of the items of a list, or of the values of a map."""
         if self.custom is not None:
             inner = self.custom.get("items") or self.custom.get("additionalProperties")
             return of_custom(inner) if isinstance(inner, Mapping) else ANY
-        return _of_item(self.item) if self.item else ANY
+        return self.item or ANY
 
     def key_default(self, key: str) -> Any:
         """What a key field of a list's items is, where an item does not say."""
@@ -104,6 +96,11 @@ def _leaf(name: str) -> Shape:
 
 
 @cache
+def _fields_of(table: str) -> dict[str, Shape]:
+    known = find(table)
+    return {name: _of_field(one) for name, one in known.fields.items()} if known else {}
+
+
 def _of_field(one: Field) -> Shape:
     marks: dict[str, Any] = {
         "strategies": one.strategies,
@@ -119,11 +116,11 @@ def _of_field(one: Field) -> Shape:
             list_type=list_type,
             list_keys=one.list_keys,
             always=one.required,
-            item=one,
+            item=_of_item(one),
             **marks,
         )
     if one.container:
-        return Shape("map", atomic=one.map_type == "atomic", item=one, **marks)
+        return Shape("map", atomic=one.map_type == "atomic", item=_of_item(one), **marks)
     inner = of_type(one.type)
     return Shape(
         inner.form,
@@ -135,7 +132,6 @@ def _of_field(one: Field) -> Shape:
     )
 
 
-@cache
 def _of_item(one: Field) -> Shape:
     """What is inside a list or a map: a list in a map has no marks of its own."""
     rest = one.container.removeprefix("map[]") if one.container[0] == "m" else one.container[2:]
