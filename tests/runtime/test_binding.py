@@ -223,5 +223,30 @@ def test_stopping_lets_bindings_come_to_their_end() -> None:
         assert bench.api.node_of("default/quick") == "a"
         assert bench.api.node_of("default/held") == ""
         assert bench.scheduler.binder.running == 0
+        # Its room is given up, and nobody is told of an end that the next scheduler makes good.
+        assert Ledger.log.count("unreserve") == 1
+        assert bench.api.condition("default/held") == {}
 
     on_bench(scenario, Ledger)
+
+
+def test_a_mistake_of_ours_costs_one_attempt_and_gives_the_room_back() -> None:
+    async def scenario(bench: Bench) -> None:
+        bench.add_nodes(make_node("a"))
+        conditions = bench.scheduler.board.reporter.conditions
+        hush, calls = conditions.hush, ["broken"]
+
+        async def broken(uid: str) -> None:
+            if calls:
+                raise KeyError(calls.pop())
+            await hush(uid)
+
+        conditions.hush = broken  # type: ignore[method-assign]
+        bench.api.create(make_pod("web").requests(cpu="3"))
+        await settle(lambda: bool(bench.api.condition("default/web")))
+        assert "internal error: KeyError" in bench.api.condition("default/web")["message"]
+        await asyncio.sleep(3)
+        await bench.until_bound("default/web")
+        bench.check()
+
+    on_bench(scenario)

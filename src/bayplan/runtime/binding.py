@@ -91,6 +91,7 @@ class Binder:
         self.on_done: Callable[[], None] = lambda: None
         self._tasks: set[asyncio.Task[None]] = set()
         self._aside = 0
+        self._finishing = False
 
     @property
     def running(self) -> int:
@@ -126,6 +127,7 @@ class Binder:
 
     async def finish(self, within_s: float) -> int:
         """Wait for bindings under way; those that take longer are broken off. Returns how many that were."""
+        self._finishing = True
         for waiting in self._board.waiting:
             waiting.preempt("", "the scheduler is stopping")
         if not self._tasks:
@@ -138,15 +140,22 @@ class Binder:
 
     async def _run(self, binding: Binding) -> None:
         try:
-            await self._bind(binding)
+            bound = await self._bind(binding)
         except _TurnedDownError as error:
             self._undo(binding, Setback.by_plugin(error.rejected))
         except (PluginError, _FailedError) as error:
             self._undo(binding, Setback.by_error(error))
+        except Exception as error:  # noqa: BLE001 - a mistake of ours: it costs this pod an attempt, and no more
+            _log.exception("A binding broke off", error, pod=binding.placement.pod.key)
+            self._undo(binding, Setback.by_mistake(error))
+        else:
+            if bound:
+                await self._conclude(binding)
 
     # --- the way there -------------------------------------------------------------------------------------------------
 
-    async def _bind(self, binding: Binding) -> None:
+    async def _bind(self, binding: Binding) -> bool:
+        """Whether the pod is bound; in a dry run it is not."""
         board, placement = self._board, binding.placement
         busy: tuple[PreBindPlugin, ...] = ()
         if placement.profile.prebind:
@@ -162,12 +171,17 @@ class Binder:
         board.queue.done(placement.pod.uid)
         if board.dry_run:
             _log.info("Would bind pod to node", pod=placement.pod.key, node=placement.node)
-            return
+            return False
         if busy:
             with self._standing_aside():
                 await self._prepare(placement, busy)
         await self._send(binding)
+        return True
+
+    async def _conclude(self, binding: Binding) -> None:
+        """The pod is bound; whatever goes wrong from here on changes that no more."""
         self._tell(binding)
+        placement = binding.placement
         if placement.profile.postbind:
             with self._timing(placement, "PostBind"):
                 errors = await bind.postbind(placement)
@@ -247,6 +261,8 @@ class Binder:
     def _undo(self, binding: Binding, setback: Setback) -> None:
         board, placement = self._board, binding.placement
         give_up_room(board, placement)
+        if self._finishing:
+            return  # whoever schedules next decides the pod anew; it need not hear of our end
         freed = _freed(placement)
         now = board.clock.monotonic()
         if setback.rejection.is_error:

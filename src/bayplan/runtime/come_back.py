@@ -45,6 +45,11 @@ class Setback:
         return cls(str(error), Rejection(is_error=True))
 
     @classmethod
+    def by_mistake(cls, error: Exception) -> Setback:
+        """Something of ours broke."""
+        return cls.by_error(f"internal error: {type(error).__name__}: {error}")
+
+    @classmethod
     def by_plugin(cls, rejected: Rejected) -> Setback:
         """A plugin has turned the pod down after a node was chosen: that node is all there is to say something about."""
         plugins = frozenset((rejected.plugin,)) if rejected.plugin else frozenset[str]()

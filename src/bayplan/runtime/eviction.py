@@ -97,7 +97,12 @@ class Evictor:
         preemption = Preemption(preemptor, nominated, victims, evictions)
         task = asyncio.get_running_loop().create_task(self._carry_out(preemption))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.exception("A preemption broke off", error)
 
     @property
     def running(self) -> int:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 from bayplan.cycle import reserve
 from bayplan.cycle.attempt import attempt
 from bayplan.cycle.desk import Desk
-from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
+from bayplan.cycle.outcome import Failed, Placed, Unplaced
 from bayplan.cycle.reserve import Placement
-from bayplan.errors import BayplanError, PluginError
+from bayplan.errors import PluginError
 from bayplan.plugins.default_preemption import DefaultPreemption
 from bayplan.queueing.entry import Rejection
 from bayplan.runtime.binding import Binding, Board, give_up_room
@@ -135,11 +135,19 @@ class Loop:
             if queued is None:
                 deadline = queue.next_deadline()
                 return None if deadline is None else max(deadline - now, _TICK_S)
-            self._schedule(queued, now)
+            self._try(queued, now)
             now = clock.monotonic()
         return 0.0
 
     # --- one attempt ---------------------------------------------------------------------------------------------------
+
+    def _try(self, queued: Queued, now: float) -> None:
+        try:
+            self._schedule(queued, now)
+        except Exception as error:  # noqa: BLE001 - a mistake of ours: it costs this pod an attempt, and no other pod anything
+            _log.exception("An attempt broke off", error, pod=queued.pod.key)
+            self._board.cluster.forget(queued.pod)
+            self._board.come_back.later(queued, Setback.by_mistake(error), now)
 
     def _schedule(self, queued: Queued, now: float) -> None:
         pod = queued.pod
@@ -147,7 +155,7 @@ class Loop:
         if counter is None or self._is_skipped(pod):
             self._board.queue.done(pod.uid)
             return
-        outcome = self._decide(pod, counter.desk)
+        outcome = attempt(pod, counter.desk)
         self._points.attempt(counter.desk, outcome)
         self._board.metrics.algorithm(self._board.clock.monotonic() - now)
         match outcome:
@@ -164,13 +172,6 @@ class Loop:
             return True
         # News of a pod can bring it into the queue again while it is on its way to a node.
         return self._pods.is_assumed(pod)
-
-    def _decide(self, pod: PodInfo, desk: Desk) -> Outcome:
-        try:
-            return attempt(pod, desk)
-        except Exception as error:  # noqa: BLE001 - a mistake of ours: it costs this pod an attempt, and no other pod anything
-            _log.exception("An attempt broke off", error, pod=pod.key)
-            return Failed(pod, BayplanError(f"internal error: {type(error).__name__}: {error}"))
 
     def _leave(self, queued: Queued, outcome: Unplaced, counter: Counter, now: float) -> None:
         """No node fits; perhaps room is made."""

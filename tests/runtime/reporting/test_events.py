@@ -150,3 +150,14 @@ def test_an_event_that_is_refused_is_dropped_and_counted() -> None:
         assert [r.method for r in sent.requests] == ["POST", "POST"]
 
     recording(scenario, metrics=metrics)
+
+
+def test_a_text_that_cannot_be_sent_costs_one_event() -> None:
+    async def scenario(recorder: Recorder, sent: Sent) -> None:
+        odd = events.EventText("Normal", "Odd", "Scheduling", "half a character: \ud800")
+        recorder.record("mine", info(), odd)
+        recorder.record("mine", info(), events.scheduled("default", "web", "a"))
+        await recorder.drain()
+        assert [body["reason"] for body in sent.bodies()] == ["Scheduled"]
+
+    recording(scenario)

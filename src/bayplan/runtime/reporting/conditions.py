@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from bayplan.client import resources
 from bayplan.client.lanes import Lane
 from bayplan.client.resources import ConditionChange
-from bayplan.errors import BayplanError, Conflict, NotFound
+from bayplan.errors import Conflict, NotFound
 from bayplan.telemetry.events import POD_SCHEDULED
 from bayplan.telemetry.log import get_logger
 
@@ -157,20 +157,20 @@ class Conditions:
             nominated = None
         if not conditions and nominated is None:
             return
-        request = resources.patch_status(
-            wish.namespace,
-            wish.name,
-            uid,
-            conditions=conditions,
-            nominated_node_name=nominated,
-        )
         try:
+            request = resources.patch_status(
+                wish.namespace,
+                wish.name,
+                uid,
+                conditions=conditions,
+                nominated_node_name=nominated,
+            )
             await self._api.send(request, Lane.STATUS)
         except (NotFound, Conflict) as error:  # it is gone, or another one by now
             if debug := _log.v(3):
                 debug.info("Pod whose status was to be written is gone", pod=wish.name, err=error)
             return
-        except BayplanError as error:
+        except Exception as error:  # noqa: BLE001 - a text that cannot be sent costs one condition, not the writer
             pod = f"{wish.namespace}/{wish.name}"
             _log.error("Error updating pod", error, pod=pod)
             return

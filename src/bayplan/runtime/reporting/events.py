@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from bayplan.client import resources
 from bayplan.client.lanes import Lane
 from bayplan.client.resources import EventNote, ObjectRef
-from bayplan.errors import ApiError, BayplanError, NotFound
+from bayplan.errors import ApiError, NotFound
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
@@ -132,12 +132,12 @@ class Recorder:
                 await self._write(sighting)
             except ApiError as error:
                 self._give_up(sighting, "rejected", error)
-            except BayplanError as error:
+            except Exception as error:  # noqa: BLE001 - a text that cannot be sent costs one event, not the writer
                 self._give_up(sighting, "error", error)
             finally:
                 self._waiting.task_done()
 
-    def _give_up(self, sighting: _Sighting, cause: str, error: BayplanError) -> None:
+    def _give_up(self, sighting: _Sighting, cause: str, error: Exception) -> None:
         self._metrics.event_dropped(cause)
         self._repeating.pop(sighting.key, None)
         if debug := _log.v(2):
