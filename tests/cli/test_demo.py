@@ -40,7 +40,7 @@ def line_of(shown: str, workload: str) -> str:
     ("workload", "bound", "pattern"),
     [
         pytest.param("web", "9 of 9", "zone-a: 3, zone-b: 3, zone-c: 3", id="spread over zones"),
-        pytest.param("cache", "4 of 4", "on 4 nodes", id="anti-affinity"),
+        pytest.param("cache", "3 of 3", "on 3 nodes", id="anti-affinity"),
         pytest.param("database", "3 of 3", "zone-a: 1, zone-b: 1, zone-c: 1", id="volumes"),
         pytest.param("gateway", "3 of 3", "on 3 nodes", id="host ports"),
         pytest.param("training", "8 of 8", "zone-", id="GPUs"),
