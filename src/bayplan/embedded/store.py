@@ -230,10 +230,12 @@ class Store(Reading):
         before = copy_of(obj)
         at_once = deleting.mark(known, obj, options, self.clock.now())
         if not options.dry_run:
-            if at_once:
-                self.shelves.remove(known.shelf, obj)
-            elif obj != before:
+            # A pod that goes at once is first seen going, as in kube-apiserver, which does it in two steps.
+            if obj != before and (not at_once or known.shelf == "pods"):
                 self.shelves.put(known.shelf, obj)
+            # Whoever heard of that may have been quicker.
+            if at_once and self.find(known, name, namespace):
+                self.shelves.remove(known.shelf, obj)
         return from_storage(known, obj), at_once
 
     def delete_all(

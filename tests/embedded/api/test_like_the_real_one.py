@@ -160,3 +160,50 @@ def test_same_tables(real: Api, embedded: Api) -> None:
             if left["rows"][name] != right["rows"][name]
         ]
     assert not differences, "\n".join(differences)
+
+
+WATCHES = (
+    "",
+    "fieldSelector=spec.nodeName%3D",
+    "fieldSelector=spec.nodeName%3Dw1",
+    "fieldSelector=metadata.name%3Dsecond,status.phase%3DPending",
+    "labelSelector=tier%3Din",
+)
+
+#: What happens while they are watched.
+HAPPENINGS = [
+    (
+        "POST",
+        "P",
+        "{metadata: {name: first, labels: {tier: in}}, spec: {containers: [{name: c, image: i}]}}",
+    ),
+    ("POST", "P", "{metadata: {name: second}, spec: {containers: [{name: c, image: i}]}}"),
+    ("POST", "P/first/binding", "{metadata: {name: first}, target: {kind: Node, name: w1}}"),
+    ("PATCH", "P/second", "{metadata: {labels: {tier: in}}}", conversation.MERGE),
+    ("PATCH", "P/second", "{metadata: {labels: {tier: in}}}", conversation.MERGE),
+    ("PATCH", "P/second", "{metadata: {labels: {tier: out}}}", conversation.MERGE),
+    ("PATCH", "P/first/status", "{status: {phase: Running}}", conversation.MERGE),
+    ("DELETE", "P/first"),
+    ("DELETE", "P/first", "{gracePeriodSeconds: 0}"),
+    ("PATCH", "P/second/status", "{status: {phase: Running}}", conversation.MERGE),
+    ("DELETE", "P/second"),
+]
+
+
+def watched(api: Api) -> list[list[Any]]:
+    """What each watch shows, from one version on, once everything has happened."""
+    start = api.get("/api/v1/pods")["metadata"]["resourceVersion"]
+    answers(api, HAPPENINGS)
+    found = []
+    for selector in WATCHES:
+        query = f"watch=1&timeoutSeconds=2&resourceVersion={start}&{selector}"
+        with api.lines(f"/api/v1/namespaces/default/pods?{query}", 30) as lines:
+            found.append([bare(line) for line in lines])
+    return found
+
+
+def test_same_watches(real: Api, embedded: Api) -> None:
+    for selector, left, right in zip(WATCHES, watched(embedded), watched(real), strict=True):
+        shown = [(one["type"], one["object"]["metadata"]["name"]) for one in left]
+        assert left == right, (selector, shown)
+        assert left, selector

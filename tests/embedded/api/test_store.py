@@ -272,6 +272,8 @@ def test_a_watcher_in_the_process_sees_every_change() -> None:
     assert seen == [
         (ChangeType.ADDED, "web"),
         (ChangeType.MODIFIED, "web"),
+        # Seen going, then gone.
+        (ChangeType.MODIFIED, "web"),
         (ChangeType.DELETED, "web"),
     ]
 
