@@ -188,7 +188,7 @@ class Process:
         for informer in self.informers:
             informer.on_back = self._hurry
         self._eyes = [i for i in self.informers if i.name in ("nodes", "pods")]
-        self.scheduler.loop.is_blind = self._is_blind
+        self.scheduler.loop.is_held = self._is_held
         #: Whether everything that was there at the start is known: then decisions can be made.
         self.synced = False
 
@@ -238,9 +238,10 @@ class Process:
         for informer in self.informers:
             informer.hurry()
 
-    def _is_blind(self) -> bool:
-        """A pod would be placed on a node that is gone, or beside pods that nobody has told of."""
-        return any(informer.last_error is not None for informer in self._eyes)
+    def _is_held(self) -> bool:
+        """Deciding blindly would place pods on nodes that are gone; and once the lease has lapsed it is not for us."""
+        blind = any(informer.last_error is not None for informer in self._eyes)
+        return blind or not self.around.may_write()
 
     # --- the beginning -------------------------------------------------------------------------------------------------
 

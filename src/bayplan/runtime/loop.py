@@ -41,8 +41,8 @@ _log: Final = get_logger(__name__)
 SLICE_S: Final = 0.0015
 #: Bindings with the API server at a time; with more, deciding waits: decisions made now would be old when they are sent.
 MOST_SENDING: Final = 512
-#: How often it is looked whether there is anything to see again.
-_BLIND_S: Final = 0.1
+#: How often it is looked whether deciding can go on.
+_HELD_S: Final = 0.1
 #: Timers are not more exact than this.
 _TICK_S: Final = 0.001
 
@@ -79,8 +79,8 @@ class Loop:
         self._pods = pods
         self._binder = binder
         self._evictor = evictor
-        #: Whether the watches of pods and nodes are broken: then decisions would be made on what was. Set by ``app``.
-        self.is_blind: Callable[[], bool] = lambda: False
+        #: Whether nothing is to be decided for now: it could not be seen what there is, or somebody else leads. Set by ``app``.
+        self.is_held: Callable[[], bool] = lambda: False
         self._stopping = False
         self._asleep: asyncio.Future[None] | None = None
 
@@ -121,8 +121,8 @@ class Loop:
     def _slice(self) -> float | None:
         """Decide for a moment. Returns when to go on: 0 at once, None when woken, else after so many seconds."""
         queue, clock = self._board.queue, self._board.clock
-        if self.is_blind():
-            return _BLIND_S
+        if self.is_held():
+            return _HELD_S
         now = clock.monotonic()
         end = now + SLICE_S
         deadline = queue.next_deadline()
