@@ -27,6 +27,7 @@ from bayplan.framework.plugin import (
     ScorePlugin,
 )
 from bayplan.framework.preemption import Nominated
+from bayplan.framework.scoring import scale, scale_reversed
 from bayplan.framework.state import CycleState, StateKey
 from bayplan.framework.status import (
     SKIP,
@@ -78,5 +79,7 @@ __all__ = [
     "Verdicts",
     "WakeOn",
     "__version__",
+    "scale",
+    "scale_reversed",
     "unresolvable",
 ]
