@@ -82,6 +82,10 @@ class Change:
             self._memory = {}
         self._memory[key] = value
 
+    def forget(self) -> None:
+        """Drop what was made for watchers: everybody has it who was there."""
+        self._memory = None
+
 
 def at_version(shelf: str, entry: Entry, version: int) -> Entry:
     """The same state under another version, as watchers see an object that left their selection."""

@@ -104,6 +104,7 @@ class Shelf:
                         listener(change)
                     except Exception as error:  # noqa: BLE001 - the others have to hear of it too
                         _log.exception("A listener failed", error, resource=self.name)
+                change.forget()
         finally:
             self._delivering = False
 

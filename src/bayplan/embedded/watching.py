@@ -54,7 +54,9 @@ class Watch:
     def replay(self, changes: Iterable[Change]) -> None:
         """Begin in the past."""
         for change in changes:
-            self._on_change(change)
+            seen = self._line_of(change, fresh=self._first)
+            if seen:
+                self._put(seen)
 
     def bookmark(self, version: int, *, initial_end: bool = False) -> None:
         """Tell the client that it has seen everything up to a version."""

@@ -102,6 +102,17 @@ def test_a_watcher_that_does_not_keep_up_is_cut_off(monkeypatch: pytest.MonkeyPa
     assert watch._lines == []
 
 
+def test_a_change_is_encoded_once_for_all_who_watch() -> None:
+    store = fresh_store()
+    kind = store.kind("pods")
+    watches = [Watch(store.shelves["pods"], Selection(), Plain(kind)) for _ in range(2)]
+    store.create("pods", pod("a"), "default")
+    (one,), (other,) = (watch._lines for watch in watches)
+    assert one is other
+    (change,) = store.shelves["pods"].since(store.version - 1)
+    assert change.recall((Plain(kind).key, ChangeType.ADDED)) is None
+
+
 def test_entries_remember_what_selectors_ask_for() -> None:
     entry = Entry(
         "pods", {"metadata": {"name": "a", "labels": {"x": "y"}}, "spec": {"nodeName": "n"}}, 7
