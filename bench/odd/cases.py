@@ -87,8 +87,8 @@ def _spread(luck: Luck) -> Thing:
     luck.maybe(pod["spec"], "nodeSelector", 0.1, lambda: selectors.node_selector(luck))
     if luck.chance(0.3):
         pods.add_tolerations(luck, pod)
-    if luck.chance(0.15):
-        nominate(luck, case, 0.2)
+    if luck.chance(0.3):
+        nominate(luck, case, 0.3)
     return perhaps_preempting(luck, case)
 
 

@@ -109,6 +109,7 @@ _WRONG: tuple[Thing, ...] = (
 _WRONG_FIELDS: tuple[Thing, ...] = (
     {"key": "metadata.name", "operator": "In", "values": ["n00", "n01"]},
     {"key": "metadata.name", "operator": "In", "values": []},
+    {"key": "metadata.name", "operator": "NotIn", "values": ["n00", "n01"]},
     {"key": "metadata.name", "operator": "Exists"},
     {"key": "metadata.namespace", "operator": "In", "values": ["n00"]},
 )

@@ -102,6 +102,7 @@ def _disk(luck: Luck) -> Thing:
             f"vol-{disk}",
             f"aws://us-east-1a/vol-{disk}",
             f"aws:///vol-{disk}",
+            f"ebs://z/vol-{disk}",
             "vol-",
             disk,
         )
@@ -260,7 +261,10 @@ def _volume(store: Store, name: str, like: Thing, claim: Thing | None) -> Thing:
         spec["nodeAffinity"] = {
             "required": {"nodeSelectorTerms": luck.times(lambda: _reach(store), 2, 1)}
         }
-    if luck.chance(0.4):
+    throw = luck.random()
+    if throw < 0.2:
+        _put_in_cloud(luck, meta, spec)
+    elif throw < 0.5:
         spec |= _volume_disk(luck)
     else:
         handle = name if luck.chance(0.8) else luck.one(("h1", "vol-d0", "vol-d1"))
@@ -270,6 +274,23 @@ def _volume(store: Store, name: str, like: Thing, claim: Thing | None) -> Thing:
     free = luck.one(("Available", "Available", "Available", "Pending", "Released", ""))
     phase = "Bound" if claim and luck.chance(0.9) else free
     return thing("PersistentVolume", name, metadata=meta, spec=spec, status={"phase": phase})
+
+
+def _put_in_cloud(luck: Luck, meta: Thing, spec: Thing) -> None:
+    """A disk of a cloud as its volume plugin made it: labels and node affinity tell the same zones."""
+    zones = luck.some(("us-a1-a", "us-a1-b", "eu-b2-a", "z1", "z2"), 2, 1)
+    meta["labels"][luck.one((ZONE, ZONE, OLD_ZONE))] = "__".join(zones)
+    disks: tuple[Thing, ...] = (
+        {"gcePersistentDisk": {"pdName": "d0"}},
+        {"gcePersistentDisk": {"pdName": "d1", "partition": 1}},
+        {"awsElasticBlockStore": {"volumeID": "vol-d0"}},
+        {"azureDisk": {"diskName": "d0", "diskURI": "/subscriptions/s/d0"}},
+        {"cinder": {"volumeID": "d0"}},
+    )
+    spec |= luck.one(disks)
+    if luck.chance(0.6):
+        there = {"key": luck.one((ZONE, ZONE, OLD_ZONE)), "operator": "In", "values": zones}
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [there]}]}}
 
 
 def _volume_disk(luck: Luck) -> Thing:
