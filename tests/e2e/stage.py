@@ -20,12 +20,11 @@ from bayplan.testing.control_plane.plane import SCHEDULER_CONFIG
 from bayplan.testing.control_plane.ports import Port
 from tests.e2e.audit import audit
 from tests.e2e.kubelets import Kubelets
+from tests.e2e.roles import documented
 from tests.e2e.subjects import Running, Subject, command
 
 #: The profile that tests use unless they are about profiles.
 PROFILE = "bayplan"
-
-RBAC = Path(__file__).resolve().parents[2] / "deploy" / "rbac.yaml"
 
 #: Short, so that a takeover takes seconds; the proportions are those of the defaults.
 LEASE = {
@@ -87,7 +86,7 @@ class Stage:
     def account(self, role: Sequence[Obj] | None = None) -> ServiceAccount:
         """The service account of ``deploy/rbac.yaml``, with its rights or with those of another ``role``."""
         if self._account is None:
-            self.add(*(role or documented_role()))
+            self.add(*(role or documented()))
             self._account = self.plane.service_account("bayplan")
         return self._account
 
@@ -191,11 +190,6 @@ def open_stage(folder: Path, binaries: Binaries, subject: Subject) -> Iterator[S
         yield stage
         wrong = stage.audit()
         assert not wrong, "the audit found:\n" + "\n".join(wrong)
-
-
-def documented_role() -> list[Obj]:
-    """What ``deploy/rbac.yaml`` has, as objects."""
-    return list(yaml.safe_load_all(RBAC.read_text(encoding="utf-8")))
 
 
 def node(name: str, cpu: str = "4", memory: str = "8Gi", pods: str = "110") -> NodeBuilder:

@@ -38,7 +38,7 @@ def stock_role(name: str, namespace: str) -> Obj:
     }
 
 
-def test_a_token_that_was_rotated(stage: Stage) -> None:
+def test_case_26_a_token_that_was_rotated(stage: Stage) -> None:
     stage.add(node("n1"))
     account = stage.account()
     if stage.subject == "kube-scheduler":
@@ -56,7 +56,7 @@ def test_a_token_that_was_rotated(stage: Stage) -> None:
     stage.wait_bound("default/after", timeout_s=PATIENCE_S)
 
 
-def test_a_client_certificate_that_was_renewed(stage: Stage) -> None:
+def test_case_26_a_client_certificate_that_was_renewed(stage: Stage) -> None:
     stage.add(node("n1"))
     user = stage.plane.user("short-lived", ["system:masters"], lifetime_s=20)
     stage.start_scheduler(login=user.kubeconfig).wait_ready()
@@ -71,7 +71,7 @@ def test_a_client_certificate_that_was_renewed(stage: Stage) -> None:
     stage.wait_bound("default/after", timeout_s=PATIENCE_S)
 
 
-def test_the_api_servers_own_certificate_is_renewed(stage: Stage) -> None:
+def test_case_26_the_api_servers_own_certificate_is_renewed(stage: Stage) -> None:
     stage.add(node("n1"))
     stage.start_scheduler().wait_ready()
     stage.plane.stop_api()

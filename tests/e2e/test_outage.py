@@ -15,7 +15,9 @@ TRIES_IN_VAIN = 50
 
 
 @pytest.mark.parametrize("ending", ["killed", "in order"])
-def test_an_api_server_that_is_stopped_and_started_under_load(stage: Stage, ending: str) -> None:
+def test_case_19_an_api_server_that_is_stopped_and_started_under_load(
+    stage: Stage, ending: str
+) -> None:
     for number in range(10):
         stage.add(node(f"n{number}", cpu="8"))
     scheduler = stage.start_scheduler().wait_ready()
@@ -32,7 +34,7 @@ def test_an_api_server_that_is_stopped_and_started_under_load(stage: Stage, endi
     assert scheduler.process.running, "it lives through an outage"
 
 
-def test_what_happened_while_nobody_could_watch_is_learnt_from_a_list(stage: Stage) -> None:
+def test_case_15_what_happened_while_nobody_could_watch_is_learnt_from_a_list(stage: Stage) -> None:
     """410 Gone: the revisions in between are compacted away, so that deletions are never told."""
     stage.add(node("stays", cpu="2"), node("goes", cpu="2"))
     scheduler = stage.start_scheduler().wait_ready()

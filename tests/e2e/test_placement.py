@@ -230,7 +230,7 @@ def test_spread_over_zones_and_nodes(stage: Stage, own: str) -> None:
     assert Counter(bound.values()) == Counter(WORKERS)
 
 
-def test_gates_hold_a_pod_until_they_are_gone(stage: Stage, own: str) -> None:
+def test_case_46_gates_hold_a_pod_until_they_are_gone(stage: Stage, own: str) -> None:
     gated = pod("p", own)
     gated.manifest["spec"]["schedulingGates"] = [{"name": "example.com/wait"}]
     stage.add(gated, pod("q", own))
@@ -244,7 +244,7 @@ def test_gates_hold_a_pod_until_they_are_gone(stage: Stage, own: str) -> None:
     assert stage.events(f"{own}/p", "FailedScheduling") == []
 
 
-def test_pods_of_others_are_left_alone_but_counted(stage: Stage, own: str) -> None:
+def test_case_46_pods_of_others_are_left_alone_but_counted(stage: Stage, own: str) -> None:
     alone = {"kubernetes.io/hostname": "alone"}
     stage.add(node("alone", cpu="1").taint("alone"))
     # Nobody schedules the first; somebody has placed the second by hand.

@@ -147,7 +147,7 @@ def test_a_polite_pod_waits(stage: Stage) -> None:
     assert stage.node_of("default/low-n2") == "n2"
 
 
-def test_a_victim_that_takes_its_time_keeps_the_promise_and_is_not_killed_twice(
+def test_case_41_a_victim_that_takes_its_time_keeps_the_promise_and_is_not_killed_twice(
     stage: Stage,
 ) -> None:
     slow = ranked("slow", "low", "2").node_selector(on("n1"))

@@ -75,3 +75,20 @@ def who_scheduled(stage: Stage, key: str) -> str:
     (event,) = stage.events(key, "Scheduled")
     found: str = event["reportingController"]
     return found
+
+
+def test_case_02_two_that_do_not_know_of_each_other_want_the_same_pods(stage: Stage) -> None:
+    """Without a lease each binds what it can; what the other has bound is refused, and believed."""
+    for number in range(5):
+        stage.add(node(f"n{number}"))
+    for name in ("one", "two"):
+        stage.start_scheduler(name)
+    for scheduler in stage.schedulers:
+        scheduler.wait_ready()
+
+    pods = [pod(f"p{number}") for number in range(200)]
+    with Feeder(stage.plane.admin, pods) as feeder:
+        stage.wait_bound(*feeder.keys)
+
+    refused = [scheduler for scheduler in stage.schedulers if "already assigned" in scheduler.log()]
+    assert refused, "they got in each other's way"

@@ -48,7 +48,7 @@ def pods(first: int, after: int) -> list[PodBuilder]:
     return [pod(f"p{number}").requests(cpu="100m") for number in range(first, after)]
 
 
-def test_a_scheduler_that_is_killed_begins_again_from_what_is_there(stage: Stage) -> None:
+def test_case_22_a_scheduler_that_is_killed_begins_again_from_what_is_there(stage: Stage) -> None:
     for number in range(10):
         stage.add(node(f"n{number}", cpu="8"))
     killed = stage.start_scheduler("killed").wait_ready()
@@ -59,7 +59,7 @@ def test_a_scheduler_that_is_killed_begins_again_from_what_is_there(stage: Stage
         stage.wait_bound(*feeder.keys)
 
 
-def test_the_other_takes_over_when_the_leader_is_killed(
+def test_case_23_the_other_takes_over_when_the_leader_is_killed(
     stage: Stage, leases: History, leader: Running
 ) -> None:
     before = holder(leases.objects)
@@ -72,7 +72,7 @@ def test_the_other_takes_over_when_the_leader_is_killed(
     assert leases.objects[LEASE]["spec"]["leaseTransitions"] >= 1
 
 
-def test_a_leader_that_stood_still_steps_down_when_it_wakes(
+def test_case_24_a_leader_that_stood_still_steps_down_when_it_wakes(
     stage: Stage, leases: History, leader: Running
 ) -> None:
     before = holder(leases.objects)

@@ -1,0 +1,40 @@
+"""Whether ``deploy/rbac.yaml`` grants what the scheduler asks readiness about, and no more. Needs no API server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bayplan.app.assembly import _OBJECTS
+from bayplan.client.resources import NODES, PODS, Resource
+from bayplan.runtime.permissions import Right, needed
+from tests.e2e.roles import Rights, documented, rights, role_of, without
+
+
+def as_rights(needed: list[Right]) -> Rights:
+    return {
+        (
+            right.group,
+            f"{right.resource}/{right.subresource}" if right.subresource else right.resource,
+            right.verb,
+        )
+        for right in needed
+    }
+
+
+def test_the_cluster_role_is_what_is_needed_and_no_more() -> None:
+    watched: list[Resource[Any]] = [NODES, PODS, *(kind for kind, _ in _OBJECTS)]
+
+    assert rights(role_of(documented())) == as_rights(list(needed(watched, None, writes=True)))
+
+
+def test_the_role_is_for_the_lease_and_nothing_else() -> None:
+    leases = as_rights(list(needed([], "kube-system", writes=False)))
+
+    assert rights(role_of(documented(), "Role")) == leases
+
+
+def test_one_verb_is_taken_and_no_other() -> None:
+    less = rights(role_of(without("watch", "csinodes")))
+
+    assert rights(role_of(documented())) - less == {("storage.k8s.io", "csinodes", "watch")}
+    assert less < rights(role_of(documented()))
