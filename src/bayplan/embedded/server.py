@@ -13,6 +13,7 @@ it.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import tempfile
 from base64 import b64encode
@@ -169,8 +170,8 @@ class EmbeddedApi:
     def break_connections(self) -> None:
         """Break all connections there are, with whatever is under way on them."""
         for connection in list(self._server.connections) if self._server else ():
-            if connection.transport is not None:
-                connection.transport.close()
+            if isinstance(connection.transport, asyncio.Transport):
+                connection.transport.abort()
 
     def write_kubeconfig(self, path: Path | str) -> Path:
         """Write a kubeconfig that leads here; readable by its owner alone."""

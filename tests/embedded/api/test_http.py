@@ -198,6 +198,22 @@ def test_what_is_too_large_is_refused() -> None:
     with_api(work)
 
 
+def test_a_controller_may_finish_a_namespace() -> None:
+    async def work(speaker: Speaker) -> None:
+        store = speaker.api.store
+        store.create("namespaces", {"metadata": {"name": "team"}})
+        store.create("pods", pod("a", nodeName="n1"), "team")
+        await speaker.call("DELETE", "/api/v1/namespaces/team")
+        left = (await speaker.get("/api/v1/namespaces/team")).body
+        assert left["status"]["phase"] == "Terminating"
+        left["spec"]["finalizers"] = []
+        done = await speaker.call("PUT", "/api/v1/namespaces/team/finalize", left)
+        assert done.status == 200
+        assert (await speaker.get("/api/v1/namespaces/team")).status == 404
+
+    with_api(work)
+
+
 # Forms
 
 
