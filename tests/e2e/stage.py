@@ -48,6 +48,8 @@ class Stage:
         #: Pods that nobody is to place, by ``namespace/name``; the audit takes every other one for lost if it waits.
         self.may_wait: set[str] = set()
         self.schedulers: list[Running] = []
+        #: Whether several schedulers want the same pods and have no lease to settle it.
+        self.rivals = False
         self._account: ServiceAccount | None = None
 
     # Schedulers -----------------------------------------------------------------------------------------------------------
@@ -93,7 +95,7 @@ class Stage:
     def audit(self) -> list[str]:
         """What is wrong with what came of it, asked of the schedulers that still run as well."""
         running = [scheduler for scheduler in self.schedulers if scheduler.process.running]
-        return audit(self.plane.admin, self.pods.events, running, self.may_wait)
+        return audit(self.plane.admin, self.pods.events, running, self.may_wait, rivals=self.rivals)
 
     # Objects --------------------------------------------------------------------------------------------------------------
 

@@ -42,12 +42,14 @@ def on(name: str) -> dict[str, str]:
 
 @pytest.fixture
 def stage(stage: Stage) -> Stage:
-    """Two nodes, classes of priority, and the controller that counts what budgets allow."""
+    """Two nodes, classes of priority, a budget for pods that are to be kept, and the controller that counts what it allows."""
     stage.add(node("n1", cpu="2"), node("n2", cpu="2"))
     stage.add(
         priority_class("low", 10), priority_class("middle", 100), priority_class("high", 1000)
     )
     stage.add(priority_class("polite", 1000, "Never"))
+    # Before the scheduler starts: a budget that it has not seen yet would be no protection.
+    stage.add(budget("kept", 2))
     stage.plane.start_controller_manager(["disruption-controller"])
     stage.start_scheduler().wait_ready()
     return stage
@@ -78,7 +80,6 @@ def test_the_pods_under_a_budget_are_spared(stage: Stage) -> None:
         app = name[:-1]
         stage.add(ranked(name, "low", "900m").node_selector(on(home)).label("app", app))
     stage.wait_bound("default/kept1", "default/kept2", "default/lost1", "default/lost2")
-    stage.add(budget("kept", 2))
     wait_budget(stage, "kept", 2)
 
     stage.add(ranked("urgent", "high", "1800m"))
@@ -101,7 +102,6 @@ def test_a_budget_gives_way_where_nothing_else_helps(stage: Stage) -> None:
     for name, home in (("a", "n1"), ("b", "n2")):
         stage.add(ranked(name, "low", "1500m").node_selector(on(home)).label("app", "kept"))
     stage.wait_bound("default/a", "default/b")
-    stage.add(budget("kept", 2))
     wait_budget(stage, "kept", 2)
 
     stage.add(ranked("urgent", "high", "1"))

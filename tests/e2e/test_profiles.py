@@ -79,6 +79,7 @@ def who_scheduled(stage: Stage, key: str) -> str:
 
 def test_case_02_two_that_do_not_know_of_each_other_want_the_same_pods(stage: Stage) -> None:
     """Without a lease each binds what it can; what the other has bound is refused, and believed."""
+    stage.rivals = True
     for number in range(5):
         stage.add(node(f"n{number}"))
     for name in ("one", "two"):
