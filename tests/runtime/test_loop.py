@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
+import pytest
+
 from bayplan import FilterPlugin, NodeInfo, PodInfo, Rejected
 from bayplan.testing import make_node, make_pod
 from bayplan.testing.virtual_time import settle
@@ -127,7 +129,9 @@ def test_a_mistake_of_ours_costs_one_attempt_and_not_the_loop() -> None:
     on_bench(scenario)
 
 
-def test_a_dry_run_decides_and_writes_nothing() -> None:
+def test_a_dry_run_decides_says_so_and_writes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+
     async def scenario(bench: Bench) -> None:
         bench.add_nodes(make_node("a"))
         bench.api.create(make_pod("fits").requests(cpu="3"))
@@ -138,6 +142,10 @@ def test_a_dry_run_decides_and_writes_nothing() -> None:
         assert placed == ["a", ""]
 
     on_bench(scenario, dry_run=True)
+    assert [record.getMessage() for record in caplog.records] == [
+        "Would not bind pod",
+        "Would bind pod to node",
+    ]
 
 
 def test_many_pods_are_all_bound_and_no_node_is_overfull() -> None:

@@ -181,6 +181,14 @@ class Loop:
         if outcome.nominated is not None:
             self._evictor.start(outcome.pod, outcome.nominated, counter.evictions)
             promised = outcome.nominated.node
+        if self._board.dry_run:
+            victims = outcome.nominated.victims if outcome.nominated is not None else ()
+            _log.info(
+                "Would not bind pod",
+                pod=outcome.pod.key,
+                reason=outcome.message,
+                wouldEvict=[victim.key for victim in victims],
+            )
         setback = Setback(outcome.message, Rejection(outcome.rejected_by), promised)
         self._board.come_back.later(queued, setback, now)
 

@@ -69,7 +69,10 @@ class Pods:
         """A pod was added or changed."""
         if pod.is_finished:
             self.on_gone(pod.namespace, pod.name, pod.uid, pod)
-        elif pod.spec.node_name:
+            return
+        if pod.is_terminating:
+            self._leaving(pod.uid)
+        if pod.spec.node_name:
             self._assigned(pod)
         elif pod.spec.scheduler_name in self._profiles:
             self._pending(pod)
@@ -81,13 +84,14 @@ class Pods:
         """A pod was deleted, or has ended."""
         key = f"{namespace}/{name}"
         self.foreign.discard(key)
+        if uid:
+            # First of all: whoever waits for this end has to be free when the event wakes him.
+            self._leaving(uid)
         waits = self.pending.get(key)
         if waits is not None and (not uid or waits.uid == uid):
             self._pending_gone(waits)
         else:
             self._assigned_gone(namespace, name, uid)
-        if uid:
-            self._leaving(uid)
         self._changed()
 
     def on_listed(self) -> None:
@@ -116,8 +120,6 @@ class Pods:
         elif before.resource_version != info.resource_version:
             self._cluster.put_pod(info)
             self._updated(before, info, pod)
-        if info.terminating:
-            self._leaving(info.uid)
 
     def _updated(self, before: PodInfo, info: PodInfo, pod: Pod) -> None:
         """A placed pod changed: one event per aspect."""
@@ -182,8 +184,6 @@ class Pods:
             self._queue.update(info, now)
             if known.nominated_node and known.nominated_node != info.nominated_node:
                 self._promise_ended(known)
-        if info.terminating:
-            self._leaving(info.uid)
 
     def _keep_promise(self, known: PodInfo, info: PodInfo) -> None:
         """Bring a promise up to date; one that the API server has not heard of yet outlasts other news of the pod."""
