@@ -19,7 +19,9 @@ from bayplan import testing
 from bayplan.app import Options, Serving
 from bayplan.app.process import Process, opened
 from bayplan.cluster.audit import audit
+from bayplan.embedded import binding
 from bayplan.embedded.deleting import DeleteOptions
+from bayplan.embedded.faults import Fault
 from bayplan.embedded.server import EmbeddedApi, EmbeddedOptions
 from bayplan.testing.builders import NodeBuilder, PodBuilder
 from bayplan.testing.virtual_time import VirtualClock, run, settle
@@ -37,6 +39,8 @@ class Rig:
     api: EmbeddedApi
     clock: VirtualClock
     folder: Path
+    #: What schedulers present; None: whatever the API server's own kubeconfig says.
+    token_file: Path | None = None
 
     def __post_init__(self) -> None:
         #: Every node that a pod ever had, by uid.
@@ -66,9 +70,17 @@ class Rig:
 
     def bind(self, name: str, node: str) -> None:
         """Bind a pod, as another scheduler would."""
-        self.api.store.mutate(
-            "pods", name, lambda pod: pod["spec"].update(nodeName=node), "default"
-        )
+        wanted = {"metadata": {"name": name}, "target": {"kind": "Node", "name": node}}
+        binding.bind(self.api.store, "default", name, wanted)
+
+    def change(self, kind: str, name: str, change: Callable[[Obj], object]) -> None:
+        """Change an object; nothing is checked."""
+        namespace = "default" if kind == "pods" else ""
+        self.api.store.mutate(kind, name, change, namespace)
+
+    def count(self, verb: str, resource: str) -> Fault:
+        """Count requests of a kind, which are answered as ever: a fault that does nothing."""
+        return self.api.faults.add(Fault(verb, resource))
 
     def pod(self, name: str) -> Obj:
         return dict(self.api.store.get("pods", name, "default"))
@@ -88,6 +100,15 @@ class Rig:
         events = self.api.store.list("events.events.k8s.io", "default")
         return [event["note"] for event in events if event["reason"] == reason]
 
+    def failures(self, name: str) -> list[str]:
+        """What the FailedScheduling events about a pod say."""
+        events = self.api.store.list("events.events.k8s.io", "default")
+        return [
+            event["note"]
+            for event in events
+            if event["reason"] == "FailedScheduling" and event["regarding"]["name"] == name
+        ]
+
     def leaving(self) -> list[str]:
         """Pods whose deletion has begun; there is nobody here who would end them."""
         pods = self.api.store.list("pods", "default")
@@ -103,19 +124,17 @@ class Rig:
                 raise AssertionError(f"does not come about within {within_s:g} s")
             await asyncio.sleep(0.05)
 
+    async def pass_s(self, seconds: float) -> None:
+        """Let so much time pass."""
+        end = self.clock.monotonic() + seconds
+        await self.until(lambda: self.clock.monotonic() >= end, 2 * seconds + 1)
+
     async def until_bound(self, *names: str, within_s: float = 120.0) -> None:
         await self.until(lambda: all(self.node_of(name) for name in names), within_s)
 
     # --- schedulers ----------------------------------------------------------------------------------------------------
 
-    @asynccontextmanager
-    async def scheduler(
-        self, *, config: Obj | None = None, ends: int | None = None, dry_run: bool = False
-    ) -> AsyncIterator[Process]:
-        """A scheduler that runs for as long as the block does; audited at its end.
-
-        ``ends``: the exit status, where it is to end by itself.
-        """
+    def _options(self, config: Obj | None, serving: Serving, *, dry_run: bool) -> Options:
         document = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
@@ -124,14 +143,33 @@ class Rig:
         }
         file = self.folder / "config.yaml"
         file.write_text(yaml.safe_dump(document), encoding="utf-8")
-        kubeconfig = self.api.write_kubeconfig(self.folder / "kubeconfig")
-        options = Options(
+        kubeconfig = self.folder / "kubeconfig"
+        access = self.api.kubeconfig()
+        if self.token_file is not None:
+            access["users"][0]["user"] = {"tokenFile": str(self.token_file)}
+        kubeconfig.write_text(yaml.safe_dump(access), encoding="utf-8")
+        return Options(
             config=file,
             kubeconfig=str(kubeconfig),
-            serving=Serving(secure_port=0),
+            serving=serving,
             take_over=True,
             dry_run=dry_run,
         )
+
+    @asynccontextmanager
+    async def scheduler(
+        self,
+        *,
+        config: Obj | None = None,
+        ends: int | None = None,
+        dry_run: bool = False,
+        serving: Serving = Serving(secure_port=0),  # noqa: B008 - frozen
+    ) -> AsyncIterator[Process]:
+        """A scheduler that runs for as long as the block does; audited at its end.
+
+        ``ends``: the exit status, where it is to end by itself.
+        """
+        options = self._options(config, serving, dry_run=dry_run)
         async with opened(options, self.clock) as process:
             running = asyncio.create_task(process.run())
             try:
@@ -143,6 +181,19 @@ class Rig:
                 process.stop()
                 status = await running
             assert status == (ends or 0)
+
+    @asynccontextmanager
+    async def doomed(self, config: Obj | None = None) -> AsyncIterator[Process]:
+        """A scheduler that is gone at the end of the block, with whatever it was about, as after SIGKILL."""
+        options = self._options(config, Serving(secure_port=0), dry_run=False)
+        async with opened(options, self.clock) as process:
+            running = asyncio.create_task(process.run())
+            try:
+                yield process
+            finally:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+                await process.scheduler.binder.finish(0)
 
     async def settled(self, process: Process) -> None:
         """Wait until nothing is under way, and recount."""
@@ -165,6 +216,13 @@ class Rig:
         assert len(told) == len(set(told))
 
 
+def counted_on(process: Process, name: str) -> str:
+    """The node on which the scheduler counts a pod; empty where it has no room."""
+    cluster = process.scheduler.board.cluster
+    row = cluster.pods.row_of.get(f"default/{name}")
+    return "" if row is None else cluster.nodes.names[int(cluster.pods.node_row.data[row])]
+
+
 def make_pod(name: str, priority_class: str = "") -> PodBuilder:
     """A pod as the API server takes it."""
     pod = testing.make_pod(name).image("app:1")
@@ -173,12 +231,14 @@ def make_pod(name: str, priority_class: str = "") -> PodBuilder:
     return pod
 
 
-def on_rig(scenario: Callable[[Rig], Awaitable[None]], folder: Path) -> None:
-    """Run a scenario in virtual time."""
+def on_rig(
+    scenario: Callable[[Rig], Awaitable[None]], folder: Path, users: dict[str, str] | None = None
+) -> None:
+    """Run a scenario in virtual time; only ``users`` may call, by token, where there are any."""
     clock = VirtualClock()
 
     async def main() -> None:
-        options = EmbeddedOptions(clock=clock, rng=Random(1))
+        options = EmbeddedOptions(clock=clock, rng=Random(1), users=users or {})
         async with EmbeddedApi(options) as api:
             for name, value in ((LOW, 1), (HIGH, 100)):
                 api.store.create(

@@ -842,13 +842,22 @@ def test_a_pod_waits_while_its_victims_are_deleted() -> None:
     waiting = unresolvable("waiting for the preemption for this pod to be finished")
     assert plugin.pre_enqueue(case.pod) is None
     plugin.evictions.begin(uid)
-    plugin.evictions.deleted("default/b")
+    plugin.evictions.deleted("default/a")
     assert plugin.pre_enqueue(case.pod) == waiting
-    plugin.evictions.only_left(uid, "default/b")
+    assert plugin.evictions.only_left(uid, "default/b")
     assert plugin.pre_enqueue(case.pod) == waiting
     plugin.evictions.deleted("default/b")
     assert plugin.pre_enqueue(case.pod) is None
     plugin.evictions.end(uid)
+    assert plugin.pre_enqueue(case.pod) is None
+
+
+def test_a_pod_whose_last_victim_left_before_its_turn_does_not_wait_for_it() -> None:
+    case = Case([a_node("n1")], [], P("p"))
+    plugin, uid = case.plugin, case.pod.uid
+    plugin.evictions.begin(uid)
+    plugin.evictions.deleted("default/b")
+    assert not plugin.evictions.only_left(uid, "default/b")
     assert plugin.pre_enqueue(case.pod) is None
 
 

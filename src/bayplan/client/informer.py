@@ -148,9 +148,11 @@ class Informer(Generic[T]):
                 if not self._version:
                     await self._pause(error, "expired")
                     continue
-                # What becomes of a watch after a long pause: nothing is wrong with anybody.
+                # What becomes of a watch after a long pause: nothing is wrong with anybody. Yet until the list is here,
+                # what the handler knows is of long ago, and nobody should decide by it.
                 _log.info("The watch is too old to be gone on with", resource=self.name)
                 self._version = ""
+                self.last_error = error
                 self._restarted("expired")
                 await asyncio.sleep(self._backoff.next(self._clock.monotonic()))
             except NotFound as error:

@@ -178,8 +178,11 @@ class Evictor:
             await asyncio.gather(*(self._evict(victim, preemption) for victim in first))
         ):
             return False
-        if preemption.evictions is not None:
-            preemption.evictions.only_left(preemption.preemptor.uid, last.uid)
+        preemptor, evictions = preemption.preemptor, preemption.evictions
+        if evictions is not None and not evictions.only_left(preemptor.uid, last.uid):
+            # Its end was seen while the preemptor had to wait for the others: nothing else would wake it now.
+            self.activate([preemptor])
+            return True
         return await self._evict(last, preemption)
 
     async def _evict(self, victim: PodInfo, preemption: Preemption) -> bool:

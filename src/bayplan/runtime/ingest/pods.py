@@ -18,8 +18,9 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
 from bayplan.framework.events import Action, ClusterEvent, Resource
+from bayplan.framework.pod_news import changes, pod_of
 from bayplan.model import requests
-from bayplan.runtime.ingest.remembered import pod_of, resized_pod_of
+from bayplan.runtime.ingest.remembered import resized_pod_of
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
@@ -252,19 +253,3 @@ class Pods:
     def _changed(self) -> None:
         for changed in self._waker.on_change:
             changed()
-
-
-def changes(before: PodInfo, after: PodInfo) -> list[Action]:
-    """The aspects of a pod that changed; where none that is known by name did, a change it was nevertheless."""
-    found = []
-    if before.kin is not after.kin:
-        found.append(Action.UPDATE_POD_LABEL)
-    if before.shape is not after.shape:
-        asked, asks = before.shape.placed.requests, after.shape.placed.requests
-        if any(amount > asks.get(name, -1) for name, amount in asked.items()):
-            found.append(Action.UPDATE_POD_SCALE_DOWN)
-        if before.spec.scheduling_gates and not after.spec.scheduling_gates:
-            found.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
-        if len(before.spec.tolerations) != len(after.spec.tolerations):
-            found.append(Action.UPDATE_POD_TOLERATION)
-    return found or [Action.UPDATE]
