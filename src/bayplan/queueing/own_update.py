@@ -1,25 +1,18 @@
 """News of a pod that waits to be scheduled, as events that may wake it.
 
 A pod may cure itself: by a toleration that is added, a label that changes, a gate that is taken away. Whether it does is for
-the hints of the plugins to say that turned it down. (upstream: framework/events.go PodSchedulingPropertiesChange)
+the hints of the plugins to say that turned it down.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from bayplan.framework.events import Action, ClusterEvent, Resource
-from bayplan.model.meta import ObjectMeta
-from bayplan.model.pod import Pod, PodStatus
+from bayplan.framework.events import ClusterEvent, Resource
+from bayplan.framework.pod_news import changes, pod_of
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
-
-#: When a deletion began is not kept, only that it did.
-_SOME_TIME: Final = datetime.fromtimestamp(0, UTC)
 
 
 def own_update_events(before: PodInfo, after: PodInfo) -> list[ClusterEvent]:
@@ -29,41 +22,3 @@ def own_update_events(before: PodInfo, after: PodInfo) -> list[ClusterEvent]:
         ClusterEvent.of(Resource.UNSCHEDULED_POD, action, old, new)
         for action in changes(before, after)
     ]
-
-
-def changes(before: PodInfo, after: PodInfo) -> list[Action]:
-    """The aspects that changed; where none that has a name did, a change it was nevertheless."""
-    found = []
-    if before.labels != after.labels:
-        found.append(Action.UPDATE_POD_LABEL)
-    if before.shape is not after.shape:
-        asked, asks = before.shape.placed.requests, after.shape.placed.requests
-        if any(amount > asks.get(name, -1) for name, amount in asked.items()):
-            found.append(Action.UPDATE_POD_SCALE_DOWN)
-        if before.spec.scheduling_gates and not after.spec.scheduling_gates:
-            found.append(Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
-        # Tolerations can be added, and neither changed nor taken away.
-        if len(before.spec.tolerations) != len(after.spec.tolerations):
-            found.append(Action.UPDATE_POD_TOLERATION)
-    return found or [Action.UPDATE]
-
-
-def pod_of(info: PodInfo) -> Pod:
-    """The pod that an info was made from, as far as hints read it."""
-    spec = info.spec
-    if info.node_name:
-        spec = msgspec.structs.replace(spec, node_name=info.node_name)
-    return Pod(
-        metadata=ObjectMeta(
-            name=info.name,
-            namespace=info.namespace,
-            uid=info.uid,
-            resource_version=info.resource_version,
-            labels=dict(info.labels),
-            annotations=dict(info.annotations),
-            deletion_timestamp=_SOME_TIME if info.terminating else None,
-            owner_references=(info.owner,) if info.owner is not None else (),
-        ),
-        spec=spec,
-        status=PodStatus(nominated_node_name=info.nominated_node),
-    )

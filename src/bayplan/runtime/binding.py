@@ -18,9 +18,9 @@ import msgspec
 from bayplan.cycle import bind, reserve
 from bayplan.errors import BayplanError, PluginError
 from bayplan.framework.events import Action, ClusterEvent, Resource
+from bayplan.framework.pod_news import pod_of
 from bayplan.framework.status import Code, Rejected
 from bayplan.runtime.come_back import Setback
-from bayplan.runtime.ingest.remembered import pod_of
 from bayplan.runtime.points import Timing
 from bayplan.telemetry.log import get_logger
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bayplan.queueing.entry import Queued
     from bayplan.queueing.scheduling import SchedulingQueue
     from bayplan.runtime.come_back import ComeBack
+    from bayplan.runtime.extending.attempts import Extending
     from bayplan.runtime.notes import Notes
     from bayplan.runtime.reporting.reporter import Reporter
     from bayplan.runtime.waiting import Waiting, WaitingPods
@@ -68,6 +69,8 @@ class Board:
     clock: Clock
     #: Decide and say so, but write nothing.
     dry_run: bool = False
+    #: Whether this process still leads.
+    may_write: Callable[[], bool] = lambda: True
 
 
 class _TurnedDownError(BayplanError):
@@ -89,6 +92,8 @@ class Binder:
         self._board = board
         #: Called when fewer bindings are sending: there may be room for another attempt.
         self.on_done: Callable[[], None] = lambda: None
+        #: Set where foreign extenders may bind.
+        self.extending: Extending | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._aside = 0
         self._finishing = False
@@ -239,10 +244,18 @@ class Binder:
         since = binding.queued.initial_attempt_at
         about = board.notes.about(binding.decision, binding.started if since is None else since)
         with about, self._timing(placement, "Bind") as timing:
-            rejected = await bind.bind(placement)
+            rejected = None
+            if self.extending is None or not await self._bound_by_extender(placement):
+                rejected = await bind.bind(placement)
             timing.came_to(rejected)
         if rejected is not None:
             raise _FailedError(f'binding rejected by "{rejected.plugin}": {rejected.message}')
+
+    async def _bound_by_extender(self, placement: Placement) -> bool:
+        assert self.extending is not None
+        if not self._board.may_write():
+            raise _FailedError("this instance does not lead any more")
+        return await self.extending.bind(placement.pod, placement.node)
 
     def _tell(self, binding: Binding) -> None:
         board, placement, queued = self._board, binding.placement, binding.queued

@@ -22,9 +22,9 @@ from bayplan.client.resources import NODES, PODS, Resource
 from bayplan.client.retry import IDEMPOTENT
 from bayplan.cluster.cluster import Cluster
 from bayplan.errors import BayplanError, DecodeError
+from bayplan.framework.pod_news import pod_of
 from bayplan.model.decode import decode_as
 from bayplan.model.meta import KubeObject
-from bayplan.runtime.ingest.remembered import pod_of
 from bayplan.runtime.scheduler import POD_FIELDS
 from bayplan.telemetry.log import get_logger
 

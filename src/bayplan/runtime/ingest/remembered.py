@@ -1,4 +1,4 @@
-"""Pods and nodes as they were before an event, made again from what the columns keep of them.
+"""Nodes, and pods that were resized, as they were before an event: made again from what the columns keep of them.
 
 The informers keep no objects, yet a hint may want to compare before and after. What is made here holds all that a
 scheduler reads of such an object, except a node's images and conditions and a pod's annotations.
@@ -8,14 +8,14 @@ Used by the handlers of pods and nodes.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from bayplan.model.meta import Condition, ObjectMeta, OwnerReference
+from bayplan.framework.pod_news import pod_of
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node, NodeSpec, NodeStatus
-from bayplan.model.pod import Container, Pod, PodSpec, PodStatus, ResourceRequirements
+from bayplan.model.pod import Container, Pod, PodSpec, ResourceRequirements
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,38 +23,9 @@ if TYPE_CHECKING:
     from bayplan.cluster.nodes import NodeRecord, NodeTable
     from bayplan.cluster.podinfo import PodInfo
 
-_LONG_AGO = datetime.fromtimestamp(0, UTC)
-
-
-def pod_of(info: PodInfo) -> Pod:
-    """The pod that an info was made from."""
-    spec = info.spec
-    if info.node_name:
-        spec = msgspec.structs.replace(spec, node_name=info.node_name)
-    owners: tuple[OwnerReference, ...] = ()
-    if info.owner is not None:
-        owners = (info.owner,)
-    conditions: tuple[Condition, ...] = ()
-    if info.disrupted:
-        conditions = (Condition("DisruptionTarget", "True", "PreemptionByScheduler"),)
-    return Pod(
-        metadata=ObjectMeta(
-            name=info.name,
-            namespace=info.namespace,
-            uid=info.uid,
-            resource_version=info.resource_version,
-            labels=dict(info.labels),
-            annotations=dict(info.annotations),
-            deletion_timestamp=_LONG_AGO if info.terminating else None,
-            owner_references=owners,
-        ),
-        spec=spec,
-        status=PodStatus(nominated_node_name=info.nominated_node, conditions=conditions),
-    )
-
 
 def resized_pod_of(info: PodInfo) -> Pod:
-    """The same where the spec does not say what the pod takes: one container stands for all that it took."""
+    """A pod where the spec does not say what the pod takes: one container stands for all that it took."""
     pod = pod_of(info)
     takes: dict[str, str | int | float] = {
         name: f"{amount}m" if name == "cpu" else str(amount)
