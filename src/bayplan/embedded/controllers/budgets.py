@@ -6,13 +6,14 @@ Fed by changes of budgets and pods. Read through the budget's status by eviction
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from bayplan.embedded.binding import selects, set_condition
+from bayplan.embedded.controllers.controller import Controller
 from bayplan.embedded.controllers.pod_notes import Owner, PodNote, PodNotes, owner_of
 from bayplan.embedded.entries import Change, ChangeType
-from bayplan.embedded.following import Desk, Key, follow
+from bayplan.embedded.following import Key
 from bayplan.embedded.objects import Object, as_object, at, metadata, number_at, seconds_of, section
 
 if TYPE_CHECKING:
@@ -30,25 +31,14 @@ _SCALES: Final = {
 }
 
 
-class Budgets:
+class Budgets(Controller):
     """The controller."""
 
+    resource = RESOURCE
+
     def __init__(self, store: Store, pods: PodNotes) -> None:
-        self._store = store
-        self._pods = pods
+        super().__init__(store, pods)
         self._selectors: dict[Key, object] = {}
-        self._desk = Desk(RESOURCE, self._look)
-        self._stop_following: Callable[[], None] = lambda: None
-        pods.listen(self._on_pod)
-
-    def start(self) -> None:
-        """Begin; needs a running loop."""
-        self._stop_following = follow(self._store, RESOURCE, self._on_change)
-
-    def stop(self) -> None:
-        """End."""
-        self._stop_following()
-        self._desk.close()
 
     def _on_change(self, change: Change) -> None:
         key = (change.entry.namespace, change.entry.name)

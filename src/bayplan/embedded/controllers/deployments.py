@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from bayplan.embedded.binding import set_condition
-from bayplan.embedded.controllers.pod_notes import PodNote, PodNotes, controller_reference, owner_of
+from bayplan.embedded.controllers.controller import Controller
+from bayplan.embedded.controllers.pod_notes import PodNote, controller_reference, owner_of
 from bayplan.embedded.entries import Change
-from bayplan.embedded.following import Desk, Key, follow
+from bayplan.embedded.following import Key
 from bayplan.embedded.objects import (
     Object,
     as_list,
@@ -28,9 +29,6 @@ from bayplan.embedded.objects import (
     text_at,
 )
 
-if TYPE_CHECKING:
-    from bayplan.embedded.store import Store
-
 RESOURCE: Final = "deployments.apps"
 _SETS: Final = "replicasets.apps"
 _HASH: Final = "pod-template-hash"
@@ -39,31 +37,13 @@ _REVISION: Final = "deployment.kubernetes.io/revision"
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
-class Deployments:
+class Deployments(Controller):
     """The controller."""
 
-    def __init__(self, store: Store, pods: PodNotes) -> None:
-        self._store = store
-        self._pods = pods
-        self._desk = Desk(RESOURCE, self._look)
-        self._ends: list[Callable[[], None]] = []
-        pods.listen(self._on_pod)
+    resource = RESOURCE
 
-    def start(self) -> None:
-        """Begin; needs a running loop."""
-        self._ends = [
-            follow(self._store, RESOURCE, self._on_change),
-            follow(self._store, _SETS, self._on_replica_set),
-        ]
-
-    def stop(self) -> None:
-        """End."""
-        for end in self._ends:
-            end()
-        self._desk.close()
-
-    def _on_change(self, change: Change) -> None:
-        self._desk.add((change.entry.namespace, change.entry.name))
+    def _followed(self) -> dict[str, Callable[[Change], None]]:
+        return {**super()._followed(), _SETS: self._on_replica_set}
 
     def _on_replica_set(self, change: Change) -> None:
         owner = owner_of(change.entry.decode())

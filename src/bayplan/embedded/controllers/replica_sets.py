@@ -6,12 +6,11 @@ before running, not ready before ready, young before old.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from bayplan.embedded.controllers.pod_notes import PodNote, PodNotes, controller_reference
-from bayplan.embedded.entries import Change
-from bayplan.embedded.following import Desk, Key, follow
+from bayplan.embedded.controllers.controller import Controller
+from bayplan.embedded.controllers.pod_notes import PodNote, controller_reference
+from bayplan.embedded.following import Key
 from bayplan.embedded.objects import Object, as_object, at, metadata, number_at, section
 
 if TYPE_CHECKING:
@@ -22,32 +21,11 @@ RESOURCE: Final = "replicasets.apps"
 _PORTION: Final = 50
 
 
-class ReplicaSets:
+class ReplicaSets(Controller):
     """The controller."""
 
-    def __init__(self, store: Store, pods: PodNotes) -> None:
-        self._store = store
-        self._pods = pods
-        self._desk = Desk(RESOURCE, self._look)
-        self._stop_following: Callable[[], None] = lambda: None
-        pods.listen(self._on_pod)
-
-    def start(self) -> None:
-        """Begin; needs a running loop."""
-        self._stop_following = follow(self._store, RESOURCE, self._on_change)
-
-    def stop(self) -> None:
-        """End."""
-        self._stop_following()
-        self._desk.close()
-
-    def _on_change(self, change: Change) -> None:
-        self._desk.add((change.entry.namespace, change.entry.name))
-
-    def _on_pod(self, before: PodNote | None, after: PodNote | None) -> None:
-        for note in (before, after):
-            if note is not None and note.owner is not None and note.owner.kind == "ReplicaSet":
-                self._desk.add((note.namespace, note.owner.name))
+    resource = RESOURCE
+    kind = "ReplicaSet"
 
     def _look(self, key: Key) -> bool:
         namespace, name = key

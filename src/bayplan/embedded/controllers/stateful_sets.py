@@ -6,50 +6,25 @@ the first; partitions are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from bayplan.embedded.controllers.controller import Controller
 from bayplan.embedded.controllers.deployments import template_hash
-from bayplan.embedded.controllers.pod_notes import PodNote, PodNotes
+from bayplan.embedded.controllers.pod_notes import PodNote
 from bayplan.embedded.controllers.replica_sets import make_pod
-from bayplan.embedded.entries import Change
-from bayplan.embedded.following import Desk, Key, follow
+from bayplan.embedded.following import Key
 from bayplan.embedded.objects import Object, as_list, as_object, at, copy_of, metadata, number_at
-
-if TYPE_CHECKING:
-    from bayplan.embedded.store import Store
 
 RESOURCE: Final = "statefulsets.apps"
 _CLAIMS: Final = "persistentvolumeclaims"
 _REVISION: Final = "controller-revision-hash"
 
 
-class StatefulSets:
+class StatefulSets(Controller):
     """The controller."""
 
-    def __init__(self, store: Store, pods: PodNotes) -> None:
-        self._store = store
-        self._pods = pods
-        self._desk = Desk(RESOURCE, self._look)
-        self._stop_following: Callable[[], None] = lambda: None
-        pods.listen(self._on_pod)
-
-    def start(self) -> None:
-        """Begin; needs a running loop."""
-        self._stop_following = follow(self._store, RESOURCE, self._on_change)
-
-    def stop(self) -> None:
-        """End."""
-        self._stop_following()
-        self._desk.close()
-
-    def _on_change(self, change: Change) -> None:
-        self._desk.add((change.entry.namespace, change.entry.name))
-
-    def _on_pod(self, before: PodNote | None, after: PodNote | None) -> None:
-        for note in (before, after):
-            if note is not None and note.owner is not None and note.owner.kind == "StatefulSet":
-                self._desk.add((note.namespace, note.owner.name))
+    resource = RESOURCE
+    kind = "StatefulSet"
 
     def _look(self, key: Key) -> None:
         namespace, name = key
