@@ -41,7 +41,7 @@ async def lives(rig: Rig, name: str = "good") -> None:
     await rig.until_bound(name)
 
 
-@pytest.mark.parametrize("amount", [HUGE, "1e18Gi", "9999Ei"])
+@pytest.mark.parametrize("amount", [HUGE, "1e30", "9999Ei"])
 def test_case_28_more_than_64_bits_hold(tmp_path: Path, amount: str) -> None:
     async def scenario(rig: Rig) -> None:
         rig.add(make_node("a").capacity(memory=HUGE))
@@ -61,6 +61,20 @@ def test_case_28_more_than_64_bits_hold(tmp_path: Path, amount: str) -> None:
             assert "1 Insufficient cpu" in rig.failures("small")[0]
             rig.delete("pods", "placed")
             await rig.until_bound("small")
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_28_an_amount_that_is_none(tmp_path: Path) -> None:
+    """``1e18Gi`` has two exponents; kube-scheduler cannot read it either."""
+
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+        requests = {"requests": {"cpu": "1e18Gi"}}
+        spoilt(rig, "odd", containers=[{"name": "c", "resources": requests}])
+        async with rig.scheduler() as process:
+            await lives(rig)
+            assert process.around.metrics._objects_skipped.values == {("pods",): 1}
 
     on_rig(scenario, tmp_path)
 
