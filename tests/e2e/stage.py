@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
-from bayplan.errors import TimedOut
+from bayplan.errors import BinariesMissing, TimedOut
 from bayplan.testing import NodeBuilder, PodBuilder, make_node, make_pod
 from bayplan.testing.control_plane import Binaries, ControlPlane, History, Obj, ServiceAccount
 from bayplan.testing.control_plane.files import write_atomically
@@ -52,6 +53,13 @@ class Stage:
         self.rivals = False
         self._account: ServiceAccount | None = None
 
+    def need(self, program: str) -> None:
+        """Skip the test where the control plane has no such program: envtest's assets have neither scheduler nor controllers."""
+        try:
+            self.plane.binaries.path(program)
+        except BinariesMissing as missing:
+            pytest.skip(str(missing))
+
     # Schedulers -----------------------------------------------------------------------------------------------------------
 
     def start_scheduler(
@@ -66,6 +74,8 @@ class Stage:
         """Start the scheduler under test; does not wait until it is ready."""
         plane = self.plane
         subject = subject or self.subject
+        if subject != "bayplan":
+            self.need(subject)
         admin = plane.user(f"admin-{name}", ["system:masters"])
         # The stock one has a role of its own; ours has to do with what we document.
         login = login or (self.account().kubeconfig if subject == "bayplan" else admin.kubeconfig)

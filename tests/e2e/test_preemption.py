@@ -50,6 +50,7 @@ def stage(stage: Stage) -> Stage:
     stage.add(priority_class("polite", 1000, "Never"))
     # Before the scheduler starts: a budget that it has not seen yet would be no protection.
     stage.add(budget("kept", 2))
+    stage.need("kube-controller-manager")
     stage.plane.start_controller_manager(["disruption-controller"])
     stage.start_scheduler().wait_ready()
     return stage

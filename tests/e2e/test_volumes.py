@@ -20,6 +20,7 @@ def stage(stage: Stage) -> Stage:
     """Three nodes in three zones, and the controller that completes bindings of claims."""
     for zone in "abc":
         stage.add(node(f"n-{zone}").zone(zone))
+    stage.need("kube-controller-manager")
     stage.plane.start_controller_manager(["persistentvolume-binder-controller"])
     stage.start_scheduler().wait_ready()
     return stage
