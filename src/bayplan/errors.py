@@ -18,6 +18,7 @@
     │   ├─ Conflict      and AlreadyExists, which is no Conflict
     │   ├─ TooManyRequests
     │   └─ ServerError
+    ├─ ExtenderError     an extender that does not answer, or answers what cannot be
     ├─ RequestRefused    the embedded API says no to a request
     ├─ Unreachable       the API server said nothing
     │   └─ TimedOut      not in time
@@ -106,6 +107,11 @@ class PluginHung(BayplanError):
 
 class DataMissing(BayplanError):
     """Outside data (a metric, a price) that a plugin reads and nobody has supplied."""
+
+    def __init__(self, message: str, reason: str = "") -> None:
+        super().__init__(message)
+        #: The same without the node's name: equal reasons of many nodes are counted in one line.
+        self.reason = reason or message
 
 
 class HandleClosed(BayplanError):
@@ -198,6 +204,10 @@ class Unreachable(BayplanError):
 
 class TimedOut(Unreachable):
     """No answer in time."""
+
+
+class ExtenderError(BayplanError):
+    """A foreign extender that does not answer, says that something went wrong, or answers what cannot be."""
 
 
 class RequestRefused(BayplanError):

@@ -99,10 +99,10 @@ def test_plugins_come_from_the_directories_that_are_named(tmp_path: Path) -> Non
     assert "Mine" in registry
 
 
-def test_extenders_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+def test_extenders_are_read(tmp_path: Path) -> None:
     path = file(tmp_path, extenders=[{"urlPrefix": "http://x", "filterVerb": "filter"}])
-    with pytest.raises(ConfigError, match="extenders"):
-        configure(Options(config=path))
+    config, _ = configure(Options(config=path))
+    assert config.extenders[0].filter_verb == "filter"
 
 
 @pytest.mark.parametrize(

@@ -210,12 +210,15 @@ def on_bench(
     *plugins: type[Plugin],
     profiles: tuple[str, ...] = ("default-scheduler",),
     dry_run: bool = False,
+    extenders: tuple[dict[str, Any], ...] = (),
 ) -> None:
     """Run a scenario in virtual time."""
     clock = VirtualClock()
 
     async def main() -> None:
-        async with scheduling(*plugins, clock=clock, profiles=profiles, dry_run=dry_run) as bench:
+        async with scheduling(
+            *plugins, clock=clock, profiles=profiles, dry_run=dry_run, extenders=extenders
+        ) as bench:
             await scenario(bench)
 
     run(main(), clock)
@@ -227,6 +230,7 @@ async def scheduling(
     clock: VirtualClock,
     profiles: tuple[str, ...] = ("default-scheduler",),
     dry_run: bool = False,
+    extenders: tuple[dict[str, Any], ...] = (),
 ) -> AsyncIterator[Bench]:
     """A scheduler that runs, with the default plugins and these."""
     registry = Registry([*default_plugins(), *plugins])
@@ -239,6 +243,7 @@ async def scheduling(
                 {"schedulerName": name, "plugins": {"multiPoint": {"enabled": enabled}}}
                 for name in profiles
             ],
+            "extenders": list(extenders),
         },
         registry,
     )
@@ -266,3 +271,4 @@ async def scheduling(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await scheduler.close()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from bayplan.app.extenders import foreign
 from bayplan.client import resources
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.pods import ASSUMED
@@ -24,6 +25,8 @@ from bayplan.runtime.bind_requests import BindRequests
 from bayplan.runtime.binding import Binder, Board
 from bayplan.runtime.come_back import ComeBack
 from bayplan.runtime.eviction import Evictor
+from bayplan.runtime.extending.attempts import Extending
+from bayplan.runtime.extending.whole_nodes import WHOLE_NODES, WholeNodes
 from bayplan.runtime.handle import LiveHandle, Services
 from bayplan.runtime.ingest.nodes import Nodes
 from bayplan.runtime.ingest.objects import Objects
@@ -87,7 +90,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     """Build everything that schedules.
 
     Raises:
-        ConfigError: a plugin cannot be built.
+        ConfigError: a plugin cannot be built, or an extender cannot be called.
     """
     clock, metrics = around.clock, around.metrics
     api: Sender = ReadOnly(around.api) if around.dry_run else around.api
@@ -108,6 +111,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         QueueSettings(
             initial_backoff_s=config.pod_initial_backoff_seconds,
             max_backoff_s=config.pod_max_backoff_seconds,
+            extended=bool(config.extenders),
         ),
         metrics=metrics,
         timer=clock.monotonic,
@@ -117,15 +121,32 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
 
     come_back = ComeBack(queue, pods.pending, cluster.nominations, reporter, metrics, clock)
     board = Board(
-        cluster, queue, waiting, come_back, reporter, services.notes, metrics, clock, around.dry_run
+        cluster,
+        queue,
+        waiting,
+        come_back,
+        reporter,
+        services.notes,
+        metrics,
+        clock,
+        around.dry_run,
+        around.may_write,
     )
     binder = Binder(board)
     evictor = Evictor(api, clock, metrics, recorder, waiting, around.may_write)
     counters = {name: Counter.of(desk) for name, desk in desks.items()}
     loop = Loop(board, counters, pods, binder, evictor)
-    scheduler = Scheduler(
-        board, counters, _feeds(cluster, waker, pods, volumes), pods, loop, binder, evictor
-    )
+    feeds = _feeds(cluster, waker, pods, volumes)
+    extending = None
+    if config.extenders:
+        whole = WholeNodes()
+        if not all(extender.node_cache_capable for extender in config.extenders):
+            feeds.insert(1, Feed(WHOLE_NODES, whole))
+        extenders = foreign(config.extenders, config.source, cluster, whole, metrics, clock)
+        extending = Extending(extenders, api, pods)
+        binder.extending = extending
+        loop.ask(extending)
+    scheduler = Scheduler(board, counters, feeds, pods, loop, binder, evictor, extending)
     _close_circles(scheduler, services, waker)
     _pull_gauges(scheduler)
     return scheduler

@@ -99,12 +99,6 @@ def configure(options: Options) -> tuple[Configuration, Registry]:
         config = default_config(registry)
     else:
         config = load_config(options.config, registry)
-    if config.extenders:
-        # Going on without them would place pods where the extender forbids it.
-        raise ConfigError(
-            [Problem("extenders", "are not called by `bayplan run` yet; remove them to go on")],
-            config.source,
-        )
     for warning in config.warnings:
         _log.warning("Configuration", warning=warning)
     config = _named(config, options.scheduler_name)

@@ -99,9 +99,12 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
         rights = _rights(scheduler, config, elector, options)
         permissions = Permissions(api, tuple(rights))
         process = Process(config, around, scheduler, informers, elector, permissions)
-        with Watchdog(clock, on_interrupt=metrics.plugin_interrupted) as watchdog:
-            async with serving(options.serving, process, watchdog, rng):
-                yield process
+        try:
+            with Watchdog(clock, on_interrupt=metrics.plugin_interrupted) as watchdog:
+                async with serving(options.serving, process, watchdog, rng):
+                    yield process
+        finally:
+            await scheduler.close()
     finally:
         await api.close()
 

@@ -6,6 +6,8 @@ the simulator. Nothing is assumed and nothing is sent here: the caller acts on t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,18 +25,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cycle.advice import Advice
     from bayplan.cycle.desk import Desk
     from bayplan.framework.dice import Dice
     from bayplan.framework.status import Mask, Rejected
 
 
-def attempt(pod: PodInfo, desk: Desk) -> Outcome:
-    """Find the best node for a pod, or say why there is none."""
+def attempt(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Outcome:
+    """Find the best node for a pod, or say why there is none; ``advice``: what extenders have said of it."""
     desk.handle.deciding = True
     desk.laps.begin()
     try:
         if desk.algorithm is None:
-            decision = evaluate(pod, desk)
+            decision = evaluate(pod, desk, advice)
         else:
             decision = custom.decide(pod, desk.algorithm, desk.profile, desk.view)
         desk.ring.add(decision)
@@ -49,13 +52,44 @@ def attempt(pod: PodInfo, desk: Desk) -> Outcome:
         desk.handle.deciding = False
 
 
-def evaluate(pod: PodInfo, desk: Desk) -> Decision:
+@dataclass(frozen=True, slots=True)
+class Prospects:
+    """The nodes that a pod could go to as far as the filters are concerned."""
+
+    nodes: Sequence[str]
+    #: The one promised to it, if it is among them: it is tried alone, before all others.
+    promised: str = ""
+
+
+def prospects(pod: PodInfo, desk: Desk) -> Prospects | Failed:
+    """Which nodes extenders are to be asked about."""
+    desk.handle.deciding = True
+    desk.laps.begin()
+    try:
+        evaluation = desk.classes.evaluation(pod)
+        if evaluation.feasible is None:
+            return Prospects(())
+        overrides = turned_down_by_promises(pod, evaluation, desk)
+        passed = evaluation.feasible.open
+        rows = [row for row in np.flatnonzero(passed).tolist() if row not in overrides]
+        names = evaluation.names
+        promised = _nominated_row(Decision(pod, evaluation, overrides), desk)
+        return Prospects([names[row] for row in rows], names[promised] if promised >= 0 else "")
+    except PluginError as error:
+        return Failed(pod, error)
+    finally:
+        desk.handle.deciding = False
+
+
+def evaluate(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Decision:
     """What every filter and score says of every node, and the choice that follows."""
     # As far as this pod's class is known already; what changed since is judged again now.
     evaluation = desk.classes.evaluation(pod)
     # Nodes where pods that were promised room leave none for this one.
     overrides = turned_down_by_promises(pod, evaluation, desk)
-    decision = Decision(pod, evaluation, overrides)
+    if advice is not None:
+        overrides = advice.turned_down(evaluation) | overrides
+    decision = Decision(pod, evaluation, overrides, advice)
     _choose(decision, desk)
     return decision
 
@@ -75,6 +109,8 @@ def _choose(decision: Decision, desk: Desk) -> None:
     if decision.overrides:
         ranked = ranked.copy()
         ranked[list(decision.overrides)] = CLOSED
+    if decision.advice is not None:
+        ranked = decision.advice.added_to(ranked, evaluation.names)
     if not len(ranked):
         return
     first = int(ranked.argmax())

@@ -51,7 +51,10 @@ def make_room(decision: Decision, desk: Desk) -> tuple[Nominated | None, str]:
         return None, ""
     pod, state = decision.pod, decision.evaluation.state
     failures = TurnedDown(decision.picture())
-    desk.handle.engine = desk.engine(decision.evaluation)
+    engine = desk.engine(decision.evaluation)
+    if decision.advice is not None:
+        engine.extenders = decision.advice.judges
+    desk.handle.engine = engine
     said: list[str] = []
     for plugin in desk.profile.postfilter:
         answer: Any = call(plugin, "PostFilter", plugin.postfilter, pod, desk.view, state, failures)

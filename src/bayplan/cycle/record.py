@@ -21,6 +21,7 @@ from bayplan.framework.status import Rejected
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cycle.advice import Advice
     from bayplan.cycle.evaluation import Evaluation
     from bayplan.cycle.rank import Rank
     from bayplan.cycle.scoring import Score, Values
@@ -60,6 +61,7 @@ class Decision:
     """One attempt for one pod."""
 
     __slots__ = (
+        "advice",
         "best",
         "chosen",
         "evaluation",
@@ -76,9 +78,15 @@ class Decision:
     )
 
     def __init__(
-        self, pod: PodInfo, evaluation: Evaluation, overrides: Mapping[int, Rejected]
+        self,
+        pod: PodInfo,
+        evaluation: Evaluation,
+        overrides: Mapping[int, Rejected],
+        advice: Advice | None = None,
     ) -> None:
         self.pod = pod
+        #: What extenders have said; None where there are none for this pod.
+        self.advice = advice
         self.evaluation = evaluation
         self.position = evaluation.log.end
         #: Rows judged with promised pods counted in, and turned down: this goes before the verdicts.
@@ -181,11 +189,17 @@ class Picture:
             undecided &= index == 0
 
     def scores(self, row: int) -> dict[str, PluginScore]:
-        """What each plugin gave a feasible node."""
-        return {
+        """What each plugin, and each extender, gave a feasible node."""
+        scores = {
             part.plugin.name: _score(part, raw, weighted, row)
             for part, raw, weighted in self._scores
         }
+        if self.decision.advice is not None:
+            name = self.names[row]
+            for said in self.decision.advice.scores:
+                raw = said.by_node.get(name, 0)
+                scores[said.name] = PluginScore(raw, raw * 10, said.weight, said.weighted(name))
+        return scores
 
     def lines(self) -> list[NodeLine]:
         """Every node, by name."""

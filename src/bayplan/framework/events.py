@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
 
+#: In the place of a plugin's name where a foreign extender turned a pod down; events of every kind wake such a pod.
+EXTENDER: Final = "Extender"
+
 
 class Action(IntFlag):
     """What happened to the object."""

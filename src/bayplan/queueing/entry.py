@@ -39,6 +39,8 @@ class QueueSettings:
     max_backoff_s: float = 10.0
     #: After so long without an event that wakes it a pod is tried again regardless.
     unschedulable_flush_s: float = 300.0
+    #: Foreign extenders may turn pods down.
+    extended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

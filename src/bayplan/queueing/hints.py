@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from bayplan.cluster.podinfo import PodInfo
 from bayplan.errors import PluginError
-from bayplan.framework.events import Action, Hint, HintFn, Resource, WakeOn
+from bayplan.framework.events import EXTENDER, Action, Hint, HintFn, Resource, WakeOn
 from bayplan.framework.plugin import (
     FilterPlugin,
     PermitPlugin,
@@ -58,6 +58,12 @@ class Timing(NamedTuple):
 
     metrics: Metrics
     timer: Callable[[], float]
+
+
+class _Extenders(Plugin):
+    """Foreign extenders: they cannot say what wakes a pod that they turned down, so everything does."""
+
+    name = EXTENDER
 
 
 class Listener:
@@ -105,13 +111,22 @@ class Listener:
 class Listeners:
     """All plugins of all profiles, by what they want to hear of."""
 
-    def __init__(self, profiles: Mapping[str, Profile], timing: Timing | None = None) -> None:
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        timing: Timing | None = None,
+        *,
+        extended: bool = False,
+    ) -> None:
+        """``extended``: foreign extenders may turn pods down, too."""
         self._timing = timing
         self._wakes: list[tuple[str, Plugin, tuple[WakeOn, ...]]] = [
             (name, plugin, declared(plugin))
             for name, profile in profiles.items()
             for plugin in profile.plugins
         ]
+        if extended:
+            self._wakes += [(name, _Extenders(None, None), _EVERYTHING) for name in profiles]
         self._profiles = frozenset(profiles)
         self._known: dict[tuple[Resource, Action], tuple[Listener, ...]] = {}
 

@@ -58,7 +58,7 @@ class SchedulingQueue:
         self._metrics = metrics
         self._timer = timer
         timing = Timing(metrics, timer) if metrics is not None else None
-        self._listeners = Listeners(profiles, timing)
+        self._listeners = Listeners(profiles, timing, extended=self._settings.extended)
         # The configuration sees to it that all profiles sort alike.
         self._places = Places(next(iter(profiles.values())).queue_sort[0], self._settings)
         self._in_flight = InFlight()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from bayplan.cycle import reserve
 from bayplan.cycle.attempt import attempt
 from bayplan.cycle.desk import Desk
-from bayplan.cycle.outcome import Failed, Placed, Unplaced
+from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
 from bayplan.cycle.reserve import Placement
 from bayplan.errors import PluginError
 from bayplan.plugins.default_preemption import DefaultPreemption
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bayplan.queueing.entry import Queued
     from bayplan.runtime.binding import Binder
     from bayplan.runtime.eviction import Evictor
+    from bayplan.runtime.extending.attempts import Extending
     from bayplan.runtime.ingest.pods import Pods
 
 _log: Final = get_logger(__name__)
@@ -81,8 +82,17 @@ class Loop:
         self._evictor = evictor
         #: Whether nothing is to be decided for now: it could not be seen what there is, or somebody else leads. Set by ``app``.
         self.is_held: Callable[[], bool] = lambda: False
+        self._extending: Extending | None = None
         self._stopping = False
         self._asleep: asyncio.Future[None] | None = None
+
+    def ask(self, extending: Extending) -> None:
+        """Have foreign extenders asked from now on; what an attempt comes to afterwards is acted upon here."""
+        self._extending = extending
+        extending.act = self._act_later
+        extending.broke = self._break_off
+        extending.wake = self.wake
+        extending.is_held = lambda: self.is_held()
 
     # --- turns ---------------------------------------------------------------------------------------------------------
 
@@ -98,6 +108,8 @@ class Loop:
     def stop(self) -> None:
         """Begin no further attempt."""
         self._stopping = True
+        if self._extending is not None:
+            self._extending.stop()
         self.wake()
 
     def wake(self) -> None:
@@ -145,9 +157,12 @@ class Loop:
         try:
             self._schedule(queued, now)
         except Exception as error:  # noqa: BLE001 - a mistake of ours: it costs this pod an attempt, and no other pod anything
-            _log.exception("An attempt broke off", error, pod=queued.pod.key)
-            self._board.cluster.forget(queued.pod)
-            self._board.come_back.later(queued, Setback.by_mistake(error), now)
+            self._break_off(queued, error, now)
+
+    def _break_off(self, queued: Queued, error: Exception, now: float) -> None:
+        _log.exception("An attempt broke off", error, pod=queued.pod.key)
+        self._board.cluster.forget(queued.pod)
+        self._board.come_back.later(queued, Setback.by_mistake(error), now)
 
     def _schedule(self, queued: Queued, now: float) -> None:
         pod = queued.pod
@@ -155,7 +170,22 @@ class Loop:
         if counter is None or self._is_skipped(pod):
             self._board.queue.done(pod.uid)
             return
-        outcome = attempt(pod, counter.desk)
+        extending, desk = self._extending, counter.desk
+        if extending is not None and desk.algorithm is None and extending.concerns(pod):
+            extending.start(queued, desk, now)
+            return
+        self._act(queued, attempt(pod, desk), counter, now)
+
+    def _act_later(self, queued: Queued, outcome: Outcome, desk: Desk, now: float) -> None:
+        """The same once extenders have been asked; the pod may have gone its own way meanwhile."""
+        pod = queued.pod
+        current = self._pods.pending.get(pod.key)
+        if current is None or current.uid != pod.uid or self._is_skipped(current):
+            self._board.queue.done(pod.uid)
+            return
+        self._act(queued, outcome, self._counters[desk.profile.name], now)
+
+    def _act(self, queued: Queued, outcome: Outcome, counter: Counter, now: float) -> None:
         self._points.attempt(counter.desk, outcome)
         self._board.metrics.algorithm(self._board.clock.monotonic() - now)
         match outcome:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bayplan.client.resources import Resource
     from bayplan.runtime.binding import Binder, Board
     from bayplan.runtime.eviction import Evictor
+    from bayplan.runtime.extending.attempts import Extending
     from bayplan.runtime.ingest.pods import Pods
     from bayplan.runtime.loop import Counter, Loop
 
@@ -47,6 +48,7 @@ class Scheduler:
     loop: Loop
     binder: Binder
     evictor: Evictor
+    extending: Extending | None = None
 
     async def write_reports(self) -> None:
         """Write events and conditions until cancelled."""
@@ -66,6 +68,11 @@ class Scheduler:
             await asyncio.wait_for(last_words, within_s)
         except TimeoutError:
             _log.warning("Some events were not written any more")
+
+    async def close(self) -> None:
+        """Hang up on foreign extenders."""
+        if self.extending is not None:
+            await self.extending.close()
 
     def audit(self) -> list[str]:
         """What is wrong with columns and queue, by a recount."""

@@ -246,6 +246,20 @@ BIND_CONFLICTS: Final = Spec(
     "Bindings that the API server refused, by what was in the way.",
     ("kind",),
 )
+EXTENDER_CALLS: Final = Spec(
+    "bayplan_extender_call_duration_seconds",
+    "histogram",
+    "Calls of foreign extenders, by what came of them: ok, error.",
+    ("extender", "verb", "result"),
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0),
+)
+EXTENDER_REQUESTS: Final = Spec(
+    "bayplan_extender_request_duration_seconds",
+    "histogram",
+    "Requests to our own extender, by what came of them: ok, late, error, refused.",
+    ("verb", "result"),
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0),
+)
 LOOP_STALL: Final = Spec(
     "bayplan_event_loop_stall_seconds",
     "histogram",

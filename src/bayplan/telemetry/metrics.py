@@ -99,6 +99,8 @@ class Metrics:
         self._request_duration = self._histogram(catalog.REST_DURATION)
         self._request_retries = self._counter(catalog.REST_RETRIES)
         self._bind_conflicts = self._counter(catalog.BIND_CONFLICTS)
+        self._extender_calls = self._histogram(catalog.EXTENDER_CALLS)
+        self._extender_requests = self._histogram(catalog.EXTENDER_REQUESTS)
         self._stalls = self._histogram(catalog.LOOP_STALL)
         self._class_lookups = self._counter(catalog.CLASS_LOOKUPS)
         self._watch_restarts = self._counter(catalog.WATCH_RESTARTS)
@@ -226,6 +228,14 @@ class Metrics:
     def event_dropped(self, cause: str) -> None:
         """A Kubernetes event was not written: ``full``, ``error``, ``rejected``."""
         self._events_dropped.inc((cause,))
+
+    def extender_call(self, extender: str, verb: str, result: str, seconds: float) -> None:
+        """A foreign extender was asked: ``ok``, ``error``."""
+        self._extender_calls.observe((extender, verb, result), seconds)
+
+    def extender_request(self, verb: str, result: str, seconds: float) -> None:
+        """Our own extender was asked: ``ok``, ``late``, ``error``, ``refused``."""
+        self._extender_requests.observe((verb, result), seconds)
 
     def loop_stall(self, seconds: float) -> None:
         """The event loop was busy with one thing for so long."""

@@ -1,0 +1,1 @@
+"""Foreign extenders: webhooks, configured under ``extenders:``, that take part in the decisions of ``bayplan run``."""
