@@ -9,6 +9,10 @@ from bench.odd import configs, neighbours, pods, selectors, storage
 from bench.odd.clusters import a_cluster, names_of
 from bench.odd.evictions import nominate, perhaps_preempting, preemption, tell_apart
 from bench.odd.luck import Luck, Thing
+from bench.odd.wear import wear
+
+#: Share of the cases in which some fields are missing.
+WORN: Final = 1.0
 
 
 def make_case(seed: int, number: int, suites: tuple[str, ...] = ()) -> Thing:
@@ -18,6 +22,8 @@ def make_case(seed: int, number: int, suites: tuple[str, ...] = ()) -> Thing:
     case = {"id": f"{suite}-odd{seed}-{number}", "suite": suite, **SUITES[suite](luck)}
     if case.get("preempt"):
         tell_apart(case["pods"])
+    if luck.chance(WORN):
+        wear(luck, case)
     return {field: value for field, value in case.items() if value != []} | {"nodes": case["nodes"]}
 
 

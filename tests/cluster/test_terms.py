@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from bayplan.cluster.cluster import Cluster
-from bayplan.cluster.terms import NO_TERMS, PlacedTerm, Term, compile_terms
-from bayplan.errors import SelectorError
+from bayplan.cluster.terms import NO_TERMS, PlacedTerm, Term, compile_affinity, compile_terms
 from bayplan.model.selectors import (
     EVERYTHING,
     NOTHING,
@@ -93,5 +93,22 @@ def test_terms_that_cannot_be_read() -> None:
     bad = {"matchExpressions": [{"key": "app", "operator": "Near"}]}
     for field in ("labelSelector", "namespaceSelector"):
         shape = Cluster().info(with_terms({"topologyKey": "zone", field: bad}).build()).shape
-        with pytest.raises(SelectorError, match="Near"):
-            compile_terms(shape, "own")
+        terms = compile_terms(shape, "own")
+        assert terms.affinity == ()
+        assert terms.problem.startswith('requiredAffinityTerms: "Near" is not a valid')
+
+
+def test_terms_that_can_be_read_hold_though_others_cannot() -> None:
+    bad = {"matchExpressions": [{"key": "app", "operator": "Near"}]}
+    pod = with_terms({"topologyKey": "zone", "labelSelector": bad})
+    affinity = pod.build().spec.affinity
+    assert affinity is not None
+    away = (
+        with_terms({"topologyKey": "zone", "labelSelector": WEB}, anti=True).build().spec.affinity
+    )
+    assert away is not None
+    both = msgspec.structs.replace(affinity, pod_anti_affinity=away.pod_anti_affinity)
+    terms = compile_affinity(both, "own")
+    assert terms.problem
+    assert terms.affinity == ()
+    assert len(terms.anti_affinity) == 1

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from bayplan.cluster.matching import KinFile, TermFile, anchors
 from bayplan.cluster.terms import compile_terms
-from bayplan.errors import SelectorError
 
 if TYPE_CHECKING:
     from bayplan.cluster.domains import DomainCounts
@@ -180,11 +179,8 @@ class CarrierTable:
 
 
 def carried(shape: Shape, namespace: str) -> Iterator[tuple[Role, PlacedTerm]]:
-    """The terms that a placed pod carries; a pod whose terms cannot be read carries none."""
-    try:
-        terms = compile_terms(shape, namespace)
-    except SelectorError:
-        return
+    """The terms that a placed pod carries, as far as they can be read."""
+    terms = compile_terms(shape, namespace)
     for term in terms.anti_affinity:
         yield Role.ANTI_AFFINITY, term
     for term in terms.affinity:

@@ -67,6 +67,8 @@ class Terms(NamedTuple):
     anti_affinity: tuple[PlacedTerm, ...] = ()
     #: Preferred ones; those of anti-affinity with a weight below zero.
     preferred: tuple[PlacedTerm, ...] = ()
+    #: What cannot be read. Such a pod cannot be placed; once it is, the parts that can be read still hold.
+    problem: str = ""
 
 
 NO_TERMS: Final = Terms()
@@ -78,11 +80,7 @@ def in_namespace(namespace: str, selector: Selector) -> Term:
 
 
 def compile_terms(shape: Shape, namespace: str) -> Terms:
-    """The terms of a pod with this shape in this namespace.
-
-    Raises:
-        SelectorError: where one of them cannot be read.
-    """
+    """The terms of a pod with this shape in this namespace."""
     affinity = shape.spec.affinity
     if affinity is None:
         return NO_TERMS
@@ -94,11 +92,7 @@ def compile_terms(shape: Shape, namespace: str) -> Terms:
 
 
 def compile_affinity(affinity: Affinity | None, namespace: str) -> Terms:
-    """The terms of a pod in ``namespace`` with this affinity.
-
-    Raises:
-        SelectorError: where one of them cannot be read.
-    """
+    """The terms of a pod in ``namespace`` with this affinity."""
     if affinity is None:
         return NO_TERMS
     near, far = affinity.pod_affinity, affinity.pod_anti_affinity
@@ -117,9 +111,7 @@ def compile_affinity(affinity: Affinity | None, namespace: str) -> Terms:
     disliked = ((w.pod_affinity_term, -w.weight) for w in far.preferred)
     preferred = compile_all("preferredAffinityTerms", liked)
     preferred += compile_all("preferredAntiAffinityTerms", disliked)
-    if problems:
-        raise SelectorError(aggregate(problems))
-    return Terms(required, excluded, preferred)
+    return Terms(required, excluded, preferred, aggregate(problems) if problems else "")
 
 
 def _compile(term: PodAffinityTerm, namespace: str, weight: int) -> PlacedTerm:

@@ -13,7 +13,7 @@ import msgspec
 from bayplan.cluster.terms import compile_terms
 from bayplan.cycle.postfilter import make_room
 from bayplan.cycle.record import Picture
-from bayplan.errors import BayplanError, SelectorError
+from bayplan.errors import BayplanError
 from bayplan.framework.preemption import Nominated
 from bayplan.model.meta import controller_of
 from bayplan.model.node import Node, Taint
@@ -131,10 +131,7 @@ def _neighbours(situation: Situation) -> Iterator[Relaxation]:
         affinity = other.spec.affinity
         if affinity is None or not affinity.pod_anti_affinity.required or not other.spec.node_name:
             continue
-        try:
-            terms = compile_terms(situation.info(other).shape, other.namespace).anti_affinity
-        except SelectorError:
-            continue
+        terms = compile_terms(situation.info(other).shape, other.namespace).anti_affinity
         for i, (term, _, _) in enumerate(terms):
             if term.selector.matches(pod.labels) and cluster.namespaces.covered_by_carrier(
                 term, pod.namespace

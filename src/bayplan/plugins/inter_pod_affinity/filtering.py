@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from bayplan.cluster.carriers import Role
 from bayplan.cluster.painting import Painting, Table
 from bayplan.cluster.terms import compile_terms
-from bayplan.errors import SelectorError
 from bayplan.framework.state import StateKey
 from bayplan.framework.status import Rejected, Verdicts, unresolvable
 from bayplan.plugins.inter_pod_affinity.plan import by_domain, matches, matches_all, speaks_of
@@ -133,10 +132,7 @@ REQUIRED: Final = StateKey[Required]("required pod affinity")
 
 
 def _anti_affinity_of(pod: PodInfo) -> tuple[PlacedTerm, ...]:
-    try:
-        return compile_terms(pod.shape, pod.namespace).anti_affinity
-    except SelectorError:
-        return ()
+    return compile_terms(pod.shape, pod.namespace).anti_affinity
 
 
 def count(plan: Plan, pod: PodInfo, view: ClusterView, before: Required | None) -> Required | None:

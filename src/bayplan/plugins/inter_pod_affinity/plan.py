@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayplan.cluster.terms import NO_TERMS, compile_terms
-from bayplan.errors import SelectorError
+from bayplan.cluster.terms import compile_terms
 
 if TYPE_CHECKING:
     from bayplan.cluster.counts import Counts
@@ -33,13 +32,9 @@ class Plan:
     )
 
     def __init__(self, shape: Shape, namespace: str) -> None:
+        terms = compile_terms(shape, namespace)
         #: Why the terms cannot be read.
-        self.error = ""
-        terms = NO_TERMS
-        try:
-            terms = compile_terms(shape, namespace)
-        except SelectorError as error:
-            self.error = str(error)
+        self.error = terms.problem
         #: All of these must be met by one and the same placed pod.
         self.affinity: tuple[Term, ...] = tuple(term.term for term in terms.affinity)
         self.affinity_keys = tuple(dict.fromkeys(term.topology_key for term in terms.affinity))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from bayplan.cluster.namespaces import NO_LABELS
 from bayplan.cluster.terms import Terms, compile_affinity, compile_terms
-from bayplan.errors import SelectorError
 from bayplan.framework.events import Hint
 
 if TYPE_CHECKING:
@@ -27,11 +26,8 @@ def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None) -> Hint:
         return Hint.QUEUE  # its own labels: somebody's anti-affinity may mean it no more
     if any(other is not None and not _has_node(other) for other in (old, new)):
         return Hint.SKIP
-    try:
-        terms = compile_terms(pod.shape, pod.namespace)
-        cured = _is_cured(pod, terms, old, new)
-    except SelectorError:
-        return Hint.QUEUE
+    terms = compile_terms(pod.shape, pod.namespace)
+    cured = bool(terms.problem) or _is_cured(pod, terms, old, new)
     return Hint.QUEUE if cured else Hint.SKIP
 
 
@@ -41,8 +37,10 @@ def _is_cured(pod: PodInfo, terms: Terms, old: Pod | None, new: Pod | None) -> b
         assert old is not None
         if _match_all(far, old):
             return True
-        theirs = compile_affinity(old.spec.affinity, old.metadata.namespace).anti_affinity
-        return _all_speak_of(theirs, pod.namespace, pod.labels)
+        theirs = compile_affinity(old.spec.affinity, old.metadata.namespace)
+        return bool(theirs.problem) or _all_speak_of(
+            theirs.anti_affinity, pod.namespace, pod.labels
+        )
     if old is None:
         return _match_all(near, new)
     return (not _match_all(near, old) and _match_all(near, new)) or (
@@ -52,9 +50,8 @@ def _is_cured(pod: PodInfo, terms: Terms, old: Pod | None, new: Pod | None) -> b
 
 def after_node_change(pod: PodInfo, old: Node | None, new: Node | None) -> Hint:
     """A node came or got other labels."""
-    try:
-        terms = compile_terms(pod.shape, pod.namespace)
-    except SelectorError:
+    terms = compile_terms(pod.shape, pod.namespace)
+    if terms.problem:
         return Hint.QUEUE
     after = new.metadata.labels if new is not None else NO_LABELS
     if old is None:
