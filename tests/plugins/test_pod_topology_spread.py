@@ -19,7 +19,7 @@ from bayplan.cluster.audit import check
 from bayplan.framework.events import Hint
 from bayplan.framework.status import SKIP, Code, Rejected
 from bayplan.model.decode import decode_as
-from bayplan.model.node import Node
+from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
 from bayplan.model.selectors import LabelSelector, compile_label_selector
 from bayplan.model.workloads import Service
@@ -115,8 +115,10 @@ class World:
                 return UNEVEN
         return ""
 
-    def scores(self, feasible: list[Node], rules: list[Rule], *, strict: bool) -> dict[str, int]:
-        """By node: 100 for the fewest pods around; 0 where a label is missing that has to be there."""
+    def raw_scores(
+        self, feasible: list[Node], rules: list[Rule], *, strict: bool
+    ) -> dict[str, int]:
+        """By node: pods around; nodes that lack a label that has to be there are left out."""
         keys = [rule.spec.topology_key for rule in rules]
         ranked = [node for node in feasible if not strict or has(node, keys)]
         counted = [node for node in self.nodes if not strict or has(node, keys)]
@@ -139,9 +141,13 @@ class World:
                 pods = sum(self.on(other, rule) for other in around)
                 total += pods * math.log(size + 2) + (rule.spec.max_skew - 1)
             raw[node.metadata.name] = math.floor(total) + (total - math.floor(total) >= 0.5)
-        low, high = min(raw.values(), default=0), max(raw.values(), default=0)
-        scaled = {name: 100 * (high + low - n) // high if high else 100 for name, n in raw.items()}
-        return {node.metadata.name: scaled.get(node.metadata.name, 0) for node in feasible}
+        return raw
+
+
+def scaled(raw: dict[str, int]) -> dict[str, int]:
+    """100 for the fewest pods around, and proportionally less for more."""
+    low, high = min(raw.values(), default=0), max(raw.values(), default=0)
+    return {name: 100 * (high + low - n) // high if high else 100 for name, n in raw.items()}
 
 
 def alike(pod: Pod, rule: Rule) -> bool:
@@ -250,10 +256,13 @@ def spread(**args: Any) -> PodTopologySpread:
 
 
 def in_turn(world: World, pods: list[Pod]) -> Iterator[Any]:
-    """Some pods before their nodes and some after."""
+    """Some pods before their nodes and some after; nodes have other taints at first."""
     yield from pods[::2]
-    yield from world.nodes
+    for node in world.nodes:
+        spec = msgspec.structs.replace(node.spec, taints=(Taint("other", effect="NoExecute"),))
+        yield msgspec.structs.replace(node, spec=spec)
     yield from pods[1::2]
+    yield from world.nodes
 
 
 @given(st.lists(NODES, min_size=1, max_size=6), st.lists(PLACED, max_size=10), PROBES)
@@ -375,10 +384,15 @@ def assert_scores(
         if asked.plugin.prescore(asked.pod, nodes, feasible, asked.state) is SKIP:
             assert rules == []
             return
-        raw = np.array(asked.score(feasible))
-        scaled = asked.plugin.normalize(raw, feasible, asked.state)
-        got = {node.metadata.name: int(scaled[asked.row(node)]) for node in some}
-        assert got == world.scores(some, rules, strict=strict)
+        got = asked.score(feasible)
+        expected = world.raw_scores(some, rules, strict=strict)
+        rows = {node.metadata.name: asked.row(node) for node in some}
+        assert {name: got[rows[name]] for name in expected} == expected
+        normalized = asked.plugin.normalize(np.array(got), feasible, asked.state)
+        weighed = scaled(expected)
+        assert {name: int(normalized[row]) for name, row in rows.items()} == {
+            name: weighed.get(name, 0) for name in rows
+        }
     check(asked.cluster)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.answers import Asked
 from tests.storage_objects import (
@@ -262,7 +262,7 @@ WORLDS = st.builds(
             st.booleans(),
             RARELY,
             STATES,
-            st.sampled_from(["", "", "", *CLAIM_NAMES]),
+            st.sampled_from(["", "", *CLAIM_NAMES]),
             st.sampled_from(["any", "this", "other"]),
         ),
         min_size=3,
@@ -272,15 +272,15 @@ WORLDS = st.builds(
         st.builds(
             C,
             st.just(""),
-            st.sampled_from([*(6 * WAITING), "now", "gone", ""]),
+            st.sampled_from([*(12 * WAITING), "now", "gone", ""]),
             SIZES,
             MODES,
             RARELY,
             RARELY,
             st.sampled_from([""] * 8 + VOLUME_NAMES),
-            st.sampled_from([True] * 9 + [False]),
+            st.sampled_from([True] * 30 + [False]),
             st.sampled_from([""] * 9 + ["n0", "n1", "elsewhere"]),
-            st.sampled_from([""] * 20 + ["Lost", "deleted"]),
+            st.sampled_from([""] * 40 + ["Lost", "deleted"]),
         ),
         min_size=3,
     ),
@@ -315,6 +315,7 @@ def expected(world: World, refs: Sequence[str]) -> list[str]:
     return [expected_of(world, refs, node) for node in world.nodes]
 
 
+@settings(max_examples=400)
 @given(WORLDS.map(named), REFS, st.randoms(use_true_random=False))
 def test_like_a_claim_at_a_time(world: World, refs: list[str], chance: Random) -> None:
     asked = Asked(VolumeBinding(), pod_with("web", *refs))
@@ -336,6 +337,7 @@ class Handle:
     view: Any
 
 
+@settings(max_examples=400)
 @given(WORLDS.map(named), REFS.map(lambda refs: list(dict.fromkeys(refs))), st.data())
 def test_what_is_reserved_is_what_was_found_and_the_next_pod_sees_it(
     world: World, refs: list[str], data: st.DataObject
