@@ -12,7 +12,7 @@ from bench.odd.luck import Luck, Thing
 from bench.odd.wear import wear
 
 #: Share of the cases in which some fields are missing.
-WORN: Final = 1.0
+WORN: Final = 0.2
 
 
 def make_case(seed: int, number: int, suites: tuple[str, ...] = ()) -> Thing:
