@@ -9,20 +9,10 @@ from bench.odd.luck import Luck, Thing
 
 #: What objects are known by.
 _KEPT = frozenset(
-    {
-        "id",
-        "suite",
-        "maxSkew",
-        "name",
-        "uid",
-        "namespace",
-        "metadata",
-        "pod",
-        "nodes",
-        "kind",
-        "apiVersion",
-    }
+    ("id", "suite", "kind", "apiVersion", "metadata", "name", "uid", "namespace", "nodes", "pod")
 )
+#: What the API server would never let through, and upstream makes nonsense of.
+_NEEDED = frozenset(("config", "containers", "maxSkew"))
 
 
 def wear(luck: Luck, case: Thing) -> None:
@@ -31,7 +21,7 @@ def wear(luck: Luck, case: Thing) -> None:
         fields = [
             path
             for kind in case
-            if kind not in _KEPT or kind in {"pod", "nodes"}
+            if kind not in _KEPT | _NEEDED or kind in {"pod", "nodes"}
             for path in _places(case[kind])
         ]
         if fields:
@@ -42,7 +32,7 @@ def _places(thing: Any) -> Iterator[tuple[Any, Any]]:
     """Everything that could be something else: a container and where in it."""
     if isinstance(thing, dict):
         for key, value in thing.items():
-            if key not in _KEPT:
+            if key not in _KEPT | _NEEDED:
                 yield thing, key
             yield from _places(value)
     elif isinstance(thing, list):
