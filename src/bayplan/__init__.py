@@ -14,6 +14,7 @@ from bayplan.framework.handle import Handle
 from bayplan.framework.plugin import (
     BindPlugin,
     FilterPlugin,
+    Missing,
     PermitPlugin,
     Plugin,
     PostBindPlugin,
@@ -27,7 +28,7 @@ from bayplan.framework.plugin import (
     ScorePlugin,
 )
 from bayplan.framework.preemption import Nominated
-from bayplan.framework.scoring import scale, scale_reversed
+from bayplan.framework.scoring import NEUTRAL, UNKNOWN, fill_unknown, scale, scale_reversed
 from bayplan.framework.state import CycleState, StateKey
 from bayplan.framework.status import (
     SKIP,
@@ -44,7 +45,9 @@ from bayplan.framework.status import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "NEUTRAL",
     "SKIP",
+    "UNKNOWN",
     "Action",
     "BindPlugin",
     "ClusterView",
@@ -54,6 +57,7 @@ __all__ = [
     "Handle",
     "Hint",
     "Mask",
+    "Missing",
     "NodeInfo",
     "Nodes",
     "Nominated",
@@ -79,6 +83,7 @@ __all__ = [
     "Verdicts",
     "WakeOn",
     "__version__",
+    "fill_unknown",
     "scale",
     "scale_reversed",
     "unresolvable",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from bayplan.cluster.cluster import Cluster
 from bayplan.testing import make_cluster, make_node, make_pod
 
 GPU = "nvidia.com/gpu"
+ZONE = "topology.kubernetes.io/zone"
 #: CPUs, GPUs, zone, region, CPUs asked for by a pod there.
 NODES = st.lists(
     st.tuples(
@@ -128,3 +130,41 @@ def test_a_topic_has_a_new_version_after_a_change(topic: Reads, obj: Any) -> Non
     assert after != before
     cluster.put(obj.build())
     assert cluster.view.versions(topic) == after, "the same again is no news"
+
+
+def test_what_a_label_s_values_come_to_is_asked_once_per_value() -> None:
+    cluster = make_cluster(
+        *(make_node(f"n{i}").zone("abc"[i % 3]) for i in range(30)), make_node("x")
+    )
+    asked: list[str] = []
+
+    def say(zone: str) -> float:
+        asked.append(zone)
+        return float(len(zone) and ord(zone))
+
+    nodes = cluster.view.nodes
+    assert nodes.by_label(ZONE, say).tolist() == [float(ord("abc"[i % 3])) for i in range(30)] + [0]
+    assert sorted(asked) == ["", "a", "b", "c"]
+    few = cluster.view.rows(np.array([30, 2, 5]))
+    assert few.by_label(ZONE, say).tolist() == [0, ord("c"), ord("c")]
+
+
+def test_pods_are_counted_by_namespace_and_labels() -> None:
+    cluster = make_cluster(
+        make_node("a"),
+        make_node("b"),
+        make_pod("p", "x").label("app", "web").on("a"),
+        make_pod("q", "x").label("app", "web").on("b"),
+        make_pod("r", "x").label("app", "db").on("b"),
+        make_pod("s", "y").label("app", "web").requests(cpu="2").on("b"),
+        make_pod("t", "y").requests(cpu="1").on("b"),
+    )
+
+    def counted(namespace: str, labels: Mapping[str, str]) -> bool:
+        return namespace == "x" or "app" not in labels
+
+    nodes, view = cluster.view.nodes, cluster.view
+    assert nodes.count_pods(counted).tolist() == [1, 3]
+    assert view.rows(np.array([1])).count_pods(counted).tolist() == [3]
+    assert view.requested_by_namespace("cpu") == {"x": 0, "y": 3000}
+    assert view.requested_by_namespace("nvidia.com/gpu") == {}

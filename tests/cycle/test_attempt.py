@@ -231,7 +231,7 @@ def test_data_that_nobody_supplied_turn_the_node_down_visibly() -> None:
     cluster = make_cluster(make_node("hot").usage(temperature=90), make_node("unknown"))
     answer = decide(make_pod("web"), cluster, Cool)
     assert answer.why_not("hot") == "too hot"
-    assert answer.why_not("unknown") == "node unknown: no data for 'temperature'"
+    assert answer.why_not("unknown") == "no data for 'temperature'"
 
 
 def test_a_plugin_that_reads_the_pods_name_is_asked_for_every_pod() -> None:

@@ -164,3 +164,23 @@ def test_every_file_that_fails_is_named(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="nowhere is not a directory"):
         Registry().add_directory(tmp_path / "nowhere")
+
+
+def test_what_is_offered_makes_way_for_anybody_s_plugin_of_that_name(tmp_path: Path) -> None:
+    registry = Registry()
+    registry.offer("There", f"{__name__}:There")
+    assert "There" in registry
+    assert list(registry) == ["There"]
+    assert registry.get("There") is There
+    (tmp_path / "own.py").write_text(PLUGIN.format(name="There"))
+    (own,) = registry.add_directory(tmp_path)
+    assert registry.get("There") is own
+    assert list(registry) == ["There"]
+
+
+def test_what_is_offered_under_another_name_goes_by_that() -> None:
+    registry = Registry()
+    registry.offer("Yonder", f"{__name__}:There")
+    found = registry.get("Yonder")
+    assert found is not None
+    assert (found.name, issubclass(found, There)) == ("Yonder", True)

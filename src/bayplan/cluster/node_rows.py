@@ -5,8 +5,8 @@ What whoever works with nodes alone takes (selectors, volumes); ``node_set.Nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from bayplan.model.node import Taint
 
 Rows = NDArray[np.intp]
+
+#: For so few nodes a loop is faster than columns.
+_FEW: Final = 8
 
 
 class NodeRows:
@@ -123,6 +126,15 @@ class NodeRows:
         """The value id of a label (see ``ClusterView.label_value``), -1 where a node has it not."""
         return self.take(self.table.labels.column(key))
 
+    def by_label(self, key: str, say: Callable[[str], float]) -> NDArray[np.float64]:
+        """What ``say`` makes of each node's value of a label, asked once per value; "" where a node has it not."""
+        labels = self.table.labels
+        ids = self.label(key)
+        if len(self) <= _FEW:
+            texts = labels.values(key)
+            return np.array([say(texts[i] if i >= 0 else "") for i in ids.tolist()], np.float64)
+        return np.array([*map(say, labels.values(key)), say("")], np.float64)[ids]
+
     @property
     def taint_set(self) -> NDArray[np.int32]:
         """Id of each node's set of taints; 0 is the empty one. ``ClusterView.taint_sets`` lists them."""
@@ -180,6 +192,23 @@ class NodeRows:
         row = self.row(i)
         name, pods = self.table.names[row], self.pod_table
         return [pods.info(pod, name) for pod in pods.on_node(row)]
+
+    def count_pods(self, counted: Callable[[str, Mapping[str, str]], bool]) -> NDArray[np.int64]:
+        """How many pods of each node ``counted(namespace, labels)`` is true of."""
+        if not self.full:
+            found = [
+                sum(bool(counted(pod.namespace, pod.labels)) for pod in self.pods_on(i))
+                for i in range(len(self))
+            ]
+            return np.array(found, np.int64)
+        pods = self.pod_table
+        rows = np.flatnonzero(pods.kin_id.seen >= 0)
+        kin_of = pods.kin_id.seen[rows]
+        kin_ids, examples = np.unique(kin_of, return_index=True)
+        kins = [pods.kins[row] for row in rows[examples].tolist()]  # one for all of the same labels
+        wanted = [kin is not None and bool(counted(kin.namespace, kin.labels)) for kin in kins]
+        placed = pods.node_row.seen[rows[np.isin(kin_of, kin_ids[np.array(wanted, np.bool_)])]]
+        return np.bincount(placed, minlength=len(self)).astype(np.int64)
 
     def port_holders(self, protocol: str, port: int) -> Iterable[tuple[int, str]]:
         """``(i, ip)`` for each node of the set on which a pod holds this host port."""

@@ -191,12 +191,17 @@ class NodeInfo:
         """Measured usage: ``node.usage.cpu`` is a share of capacity between 0 and 1."""
         return Usage(self)
 
+    def data(self, metric: str) -> float:
+        """One measured value, NaN where nobody has said."""
+        self._reads |= Reads.DATA
+        return float(self._nodes.data(metric)[self._i])
+
     def measured(self, metric: str) -> float:
         """One measured value; DataMissing where nobody has said."""
-        self._reads |= Reads.DATA
-        value = float(self._nodes.data(metric)[self._i])
+        value = self.data(metric)
         if math.isnan(value):
-            raise DataMissing(f"node {self.name}: no data for {metric!r}")
+            reason = f"no data for {metric!r}"
+            raise DataMissing(f"node {self.name}: {reason}", reason)
         return value
 
     def __repr__(self) -> str:

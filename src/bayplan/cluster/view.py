@@ -6,6 +6,7 @@ again. ``TrialNodes`` are rows of a what-if.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,6 +96,30 @@ class ClusterView:
             self.nodes.node(int(row))
             for row in np.flatnonzero((self.nodes.label(key) == number) & self.nodes.alive)
         ]
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """The labels of a namespace, none where it is unknown."""
+        return self.cluster.namespaces.labels(namespace)
+
+    def requested_by_namespace(self, resource: str) -> dict[str, int]:
+        """How much of a resource the placed pods of each namespace have asked for."""
+        pods, number = self.cluster.pods, self.cluster.nodes.resource_id(resource)
+        rows = np.flatnonzero(pods.kin_id.seen >= 0)
+        pods.amounts.learn(rows, self.cluster.nodes.resource_id)
+        amounts = pods.amounts.requests.get(number)
+        totals: dict[str, int] = {}
+        if amounts is None:
+            return totals
+        kin_ids, examples, kin_of = np.unique(
+            pods.kin_id.seen[rows], return_index=True, return_inverse=True
+        )
+        sums = np.zeros(len(kin_ids), np.int64)
+        np.add.at(sums, kin_of, amounts.seen[rows])
+        for total, row in zip(sums.tolist(), rows[examples].tolist(), strict=True):
+            kin = pods.kins[row]
+            assert kin is not None
+            totals[kin.namespace] = totals.get(kin.namespace, 0) + total
+        return totals
 
     # --- pods
     def pod(self, namespace: str, name: str) -> PodInfo | None:

@@ -14,7 +14,7 @@ from bayplan.cluster.changes import Reads
 from bayplan.cluster.podinfo import PersonalPod
 from bayplan.errors import BayplanError, DataMissing, PluginError
 from bayplan.framework.plugin import FilterPlugin
-from bayplan.framework.runner import Index, call, index_of
+from bayplan.framework.runner import Index, call, index_of, without_data
 from bayplan.framework.status import Code, Rejected
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class NodeVerdict(Verdict):
         try:
             answer = self.plugin.filter_node(pod, node)
         except DataMissing as missing:
-            answer = Rejected(str(missing))
+            answer = without_data(self.plugin, missing)
         except PluginError:
             raise
         except BayplanError as error:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bayplan.cluster.changes import Reads
 from bayplan.errors import DataMissing, PluginError
 from bayplan.framework.plugin import FilterPlugin, PreFilterPlugin
-from bayplan.framework.runner import Index, call, index_of
+from bayplan.framework.runner import Index, call, index_of, without_data
 from bayplan.framework.status import Code, Rejected, Verdicts
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _node_answer(plugin: FilterPlugin, pod: PodInfo, trial: TrialNodes, i: int) 
         answer: Any = call(plugin, "Filter", plugin.filter_node, pod, trial.node(i))
     except PluginError as error:
         if isinstance(error.__cause__, DataMissing):
-            return Rejected(str(error.__cause__))
+            return without_data(plugin, error.__cause__)
         raise
     if answer is not None and not isinstance(answer, Rejected):
         raise PluginError(plugin.name, "Filter", f"wants None or Rejected, got {answer!r}")

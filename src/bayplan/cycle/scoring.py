@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.errors import BayplanError, PluginError
+from bayplan.errors import BayplanError, DataMissing, PluginError
 from bayplan.framework.runner import call, check_range, normalized_scores, raw_scores, whole
+from bayplan.framework.scoring import NEUTRAL, UNKNOWN
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PersonalPod, PodInfo
@@ -87,6 +88,10 @@ class NodeScore(Score):
         node = nodes.node(row)
         try:
             score = self.plugin.score_node(pod, node)
+        except DataMissing as missing:
+            if self.plugin.missing == "reject":
+                raise PluginError(self.plugin.name, "Score", str(missing)) from missing
+            score = UNKNOWN if self.normalizes else NEUTRAL
         except BayplanError as error:
             raise PluginError(self.plugin.name, "Score", f"on node {node.name}: {error}") from error
         except Exception as error:  # see framework.runner.call

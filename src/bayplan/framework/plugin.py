@@ -16,7 +16,7 @@ import inspect
 import types
 import typing
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import msgspec
 
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from bayplan.framework.handle import Handle
     from bayplan.framework.preemption import Failures, Nominated
     from bayplan.framework.state import CycleState
+
+#: What a plugin does where outside data that it reads are missing or too old: ``reject`` has its filter turn the node
+#: down and its score fail the attempt; ``neutral`` has the node pass and get 50; ``skip`` has the node pass, and the
+#: plugin stays out of the scores as long as one of the nodes in play has no data.
+Missing = Literal["skip", "neutral", "reject"]
 
 #: The highest and lowest score a plugin may give a node, after normalisation.
 MAX_SCORE: Final = 100
@@ -50,6 +55,9 @@ class Plugin:
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs
     #: What verdicts and scores depend on beside the pod. None: unknown, so every attempt evaluates in full.
     reads: ClassVar[Reads | None] = None
+
+    #: What is done where outside data are missing; an argument of plugins that annotate it.
+    missing = "reject"
 
     args: msgspec.Struct
     handle: Handle
@@ -100,6 +108,10 @@ class Plugin:
     def wakes_on(self) -> Sequence[WakeOn]:
         """Events that may cure a rejection by this plugin."""
         return ()
+
+    def keeps_for(self, metric: str) -> float | None:
+        """For how many seconds a measurement is good enough for this plugin; None: as long as the provider says."""
+        return None
 
     @classmethod
     def points(cls) -> tuple[str, ...]:

@@ -29,6 +29,8 @@ class Registry:
         self._classes: dict[str, type[Plugin]] = {}
         #: Published by packages and not imported yet.
         self._published: dict[str, EntryPoint] = {}
+        #: References that a plugin of the same name takes the place of.
+        self._offered: dict[str, str] = {}
         #: Packages that stand for plugin directories.
         self._directories: list[str] = []
         for plugin in plugins:
@@ -41,6 +43,13 @@ class Registry:
             raise ValueError(f"a plugin named {plugin.name} already exists")
         self._classes[plugin.name] = plugin
 
+    def offer(self, name: str, reference: str) -> None:
+        """Make a plugin known by ``module:Class``, imported when it is first asked for.
+
+        Anybody's plugin of the same name takes its place. A class of another name goes by this one too.
+        """
+        self._offered[name] = reference
+
     def get(self, name: str) -> type[Plugin] | None:
         """The class of that name, or None. Imports it where it comes from an entry point."""
         if name in self._published:
@@ -52,13 +61,18 @@ class Registry:
                 )
             del self._published[name]
             self.add(plugin)
+        if name not in self._classes and name in self._offered:
+            reference = self._offered[name]
+            plugin = self._plugin(reference, reference)
+            # Not among the others' classes: one that comes later still takes its place.
+            return plugin if plugin.name == name else type(name, (plugin,), {"name": name})
         return self._classes.get(name)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._classes or name in self._published
+        return name in self._classes or name in self._published or name in self._offered
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self._classes, *self._published])
+        return iter({**self._classes, **self._published, **self._offered})
 
     def load(self, reference: str) -> type[Plugin]:
         """The plugin that ``module:Class`` names, known by its own name from now on."""
@@ -72,7 +86,7 @@ class Registry:
     def add_entry_points(self, found: Iterable[EntryPoint] | None = None) -> None:
         """Make known what installed packages publish; each is imported when it is first asked for."""
         for entry in entry_points(group=ENTRY_POINTS) if found is None else found:
-            if entry.name in self:
+            if entry.name in self._classes or entry.name in self._published:
                 raise _error(
                     f"entry point {entry.name} ({entry.value}): "
                     f"a plugin named {entry.name} already exists"

@@ -11,8 +11,8 @@ from typing import Any, Final, ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.errors import BayplanError, PluginError
-from bayplan.framework.plugin import MAX_SCORE, MIN_SCORE, Plugin
+from bayplan.errors import BayplanError, DataMissing, PluginError
+from bayplan.framework.plugin import MAX_SCORE, MIN_SCORE, FilterPlugin, Plugin
 from bayplan.framework.status import Mask, Rejected, Verdicts
 
 P = ParamSpec("P")
@@ -37,6 +37,11 @@ def call(
         raise PluginError(plugin.name, point, str(error)) from error
     except Exception as error:  # a plugin may raise anything; its pod fails and nothing else
         raise PluginError(plugin.name, point, f"{type(error).__name__}: {error}") from error
+
+
+def without_data(plugin: FilterPlugin, missing: DataMissing) -> Rejected | None:
+    """What a per-node filter says of a node whose data it read and nobody has supplied."""
+    return Rejected(missing.reason) if plugin.missing == "reject" else None
 
 
 def index_of(plugin: Any, answer: Any, n: int, outcomes: list[Rejected]) -> Index | int:

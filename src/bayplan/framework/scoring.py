@@ -6,10 +6,36 @@ Rows that are not feasible take no part in the maximum and may hold anything aft
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
-from bayplan.framework.plugin import MAX_SCORE
+from bayplan.errors import DataMissing
+from bayplan.framework.plugin import MAX_SCORE, Missing
 from bayplan.framework.status import Mask, Scores
+
+#: The raw score of a node about which nothing is known; for ``fill_unknown``.
+UNKNOWN: Final = -1
+#: What such a node gets from a plugin with ``missing: neutral``.
+NEUTRAL: Final = 50
+
+
+def fill_unknown(raw: Scores, feasible: Mask, missing: Missing) -> Scores:
+    """Scores from 0 to 100 in which ``UNKNOWN`` is replaced as the plugin's ``missing`` says.
+
+    Raises:
+        DataMissing: for ``reject``, where a node is in play of which nothing is known.
+    """
+    unknown = raw < 0
+    if not unknown.any():
+        return raw
+    if missing == "neutral":
+        return np.where(unknown, np.int64(NEUTRAL), raw)
+    if not (unknown & feasible).any():
+        return raw
+    if missing == "skip":
+        return np.zeros_like(raw)
+    raise DataMissing("no data for nodes in play; enable the plugin's filter too, or set missing")
 
 
 def scale(raw: Scores, feasible: Mask) -> Scores:

@@ -34,6 +34,28 @@ _DEFAULTS: Final = (
 )
 
 
+#: bayplan's own policies: offered by name like a user's plugin, which takes the place of one of the same name.
+_POLICIES: Final = (
+    ("adaptive_scheduling_plugin", "AdaptiveSchedulingPlugin"),
+    ("app_spread", "AppSpread"),
+    ("business_affinity_plugin", "BusinessAffinityPlugin"),
+    ("business_score_plugin", "BusinessScorePlugin"),
+    ("compliance_zone", "ComplianceZone"),
+    ("cost_optimization_plugin", "CostOptimizationPlugin"),
+    ("custom_filter_plugin", "CustomFilterPlugin"),
+    ("custom_score_plugin", "CustomScorePlugin"),
+    ("energy_plugin", "EnergyPlugin"),
+    ("example_plugin", "ExamplePlugin"),
+    ("gpu_priority_plugin", "GPUPriorityPlugin"),
+    ("load_balancing_plugin", "LoadBalancingPlugin"),
+    ("low_cpu_scheduler", "LowCpuScheduler"),
+    ("network_latency_plugin", "NetworkLatencyPlugin"),
+    ("tenant_isolation", "TenantIsolation"),
+)
+#: Second names of default plugins.
+_ALIASES: Final = {"NodeAffinityPlugin": ("node_affinity", "NodeAffinity")}
+
+
 def default_plugins() -> tuple[type[Plugin], ...]:
     """The plugins of the default profile, in its order; their modules are imported now."""
     return tuple(
@@ -42,7 +64,12 @@ def default_plugins() -> tuple[type[Plugin], ...]:
 
 
 def default_registry() -> Registry:
-    """A registry that knows the default plugins."""
+    """A registry that knows the default plugins and, until somebody asks for them by name alone, the policies."""
     from bayplan.framework.registry import Registry
 
-    return Registry(default_plugins())
+    registry = Registry(default_plugins())
+    for module, plugin in _POLICIES:
+        registry.offer(plugin, f"bayplan.policies.{module}:{plugin}")
+    for alias, (module, plugin) in _ALIASES.items():
+        registry.offer(alias, f"{__name__}.{module}:{plugin}")
+    return registry

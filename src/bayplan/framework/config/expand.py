@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from bayplan.framework.registry import Registry
 
 _MAX_TOTAL: Final = 2**63 - 1
+#: How much a name must be like a known one to pass for its misspelling: CustomPlugin is not CustomScorePlugin.
+_ALIKE: Final = 0.85
 #: The three ways in which a plugin of one's own is found.
 _WHERE_FOUND: Final = (
     "install its package, name its directory with --plugin-dir or pluginDirs, or write module:Class"
@@ -146,7 +148,7 @@ class _Expander:
         # Of a plugin in MultiPoint upstream says that it misses it at the first point it goes through.
         interface = POINT_TYPES.get(point, "PreFilterPlugin")
         message = f'{interface} "{name}" does not exist'
-        close = difflib.get_close_matches(name, list(self._setting.registry), n=1)
+        close = difflib.get_close_matches(name, list(self._setting.registry), n=1, cutoff=_ALIKE)
         return f'{message}; did you mean "{close[0]}"?' if close else f"{message}; {_WHERE_FOUND}"
 
     def _implements(self, name: str, point: str) -> bool:
