@@ -95,7 +95,7 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
             dry_run=options.dry_run,
         )
         scheduler = assemble(config, registry, around)
-        informers = _informers(scheduler, api, around, rng)
+        informers = informers_of(scheduler, api, around, rng)
         rights = _rights(scheduler, config, elector, options)
         permissions = Permissions(api, tuple(rights))
         process = Process(config, around, scheduler, informers, elector, permissions)
@@ -109,9 +109,10 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
         await api.close()
 
 
-def _informers(
+def informers_of(
     scheduler: Scheduler, api: Api, around: Surroundings, rng: random.Random
 ) -> list[Informer[Any]]:
+    """An informer for everything that a scheduler is fed with."""
     return [
         Informer(
             api,

@@ -14,6 +14,7 @@ _COMMANDS = {
     "demo": ("demo", "demo"),
     "evaluate": ("evaluate", "evaluate"),
     "explain": ("explain", "explain"),
+    "extender": ("extender", "extender"),
     "run": ("run", "run"),
 }
 

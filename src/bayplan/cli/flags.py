@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Duration(click.ParamType[timedelta]):
+class Duration(click.ParamType[timedelta]):
+    """A length of time as Go writes it, ``1m30s``."""
+
     name = "duration"
 
     def convert(
@@ -89,9 +91,9 @@ _FLAGS: Final = (
         **_BOOL,
         help="Whether a lease is needed to schedule.",
     ),
-    click.option("--leader-elect-lease-duration", "lease_duration", type=_Duration()),
-    click.option("--leader-elect-renew-deadline", "renew_deadline", type=_Duration()),
-    click.option("--leader-elect-retry-period", "retry_period", type=_Duration()),
+    click.option("--leader-elect-lease-duration", "lease_duration", type=Duration()),
+    click.option("--leader-elect-renew-deadline", "renew_deadline", type=Duration()),
+    click.option("--leader-elect-retry-period", "retry_period", type=Duration()),
     click.option(
         "--leader-elect-resource-lock",
         "resource_lock",

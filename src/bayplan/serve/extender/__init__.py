@@ -1,0 +1,1 @@
+"""Our plugins behind the extender webhook of another scheduler (extender v1)."""
