@@ -13,8 +13,8 @@ from bayplan.testing import decide, make_cluster, make_desk, make_node, make_pod
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def _load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(name, EXAMPLES / "plugins" / f"{name}.py")
+def _load(name: str, folder: str = "plugins") -> Any:
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / folder / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -51,3 +51,13 @@ def test_first_fit_is_a_whole_scheduler() -> None:
     outcome = attempt(cluster.info(make_pod("web").requests(cpu="2").build()), desk)
     assert isinstance(outcome, Placed)
     assert outcome.node == "b"
+
+
+def test_the_extender_s_plugin_is_at_most_twenty_lines_and_works_in_a_scheduler_too() -> None:
+    lines = (EXAMPLES / "extender" / "fast_disk.py").read_text().splitlines()
+    assert len(lines) <= 20
+    fast = _load("fast_disk", "extender").FastDisk
+    cluster = make_cluster(make_node("a").label("disk", "fast"), make_node("b"))
+    answer = decide(make_pod("web").label("disk", "fast"), cluster, fast)
+    assert answer.node == "a"
+    assert answer.why_not("b") == "disk is slow"

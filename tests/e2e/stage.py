@@ -70,6 +70,7 @@ class Stage:
         elect: bool = False,
         login: Path | None = None,
         subject: Subject | None = None,
+        extenders: Sequence[Mapping[str, Any]] = (),
     ) -> Running:
         """Start the scheduler under test; does not wait until it is ready."""
         plane = self.plane
@@ -84,6 +85,7 @@ class Stage:
             "clientConnection": {"kubeconfig": str(login), "qps": 5000, "burst": 5000},
             "leaderElection": LEASE if elect else {"leaderElect": False},
             "profiles": [dict(profile) for profile in profiles],
+            "extenders": [dict(extender) for extender in extenders],
         }
         config = plane.folder / f"{name}.yaml"
         write_atomically(config, yaml.safe_dump(document, sort_keys=False).encode())
