@@ -22,6 +22,16 @@ ARGS: list[tuple[str, dict[str, Any]]] = [
     ("LowCpuScheduler", {"missing": "skip", "strategy": "targetPacking", "countRequests": True}),
     ("LowCpuScheduler", {"missing": "neutral", "strategy": "riskBalancing"}),
     ("GPUPriorityPlugin", {"gpuWeight": 70}),
+    ("GPUFragmentation", {"updateEvery": 2}),
+    (
+        "GPUFragmentation",
+        {
+            "typicalPods": [
+                {"cpuMilli": 1500, "gpuMilli": 1000, "weight": 3},
+                {"cpuMilli": 100, "gpuMilli": 400, "gpuCount": 2, "memoryBytes": 2**34},
+            ]
+        },
+    ),
     ("BusinessAffinityPlugin", {}),
     ("AppSpread", {"maxPerNode": 2, "label": "app"}),
     ("TenantIsolation", {"dedicated": ["red"]}),
@@ -125,6 +135,8 @@ def test_both_forms_say_the_same(
         pod = make_pod(f"p{number}").labels(labels).requests(cpu=f"{cpu}m", memory="1Gi")
         if gpus:
             pod.requests({"nvidia.com/gpu": "1"})
+        else:
+            pod.annotation("alibabacloud.com/gpu-milli", str(cpu % 1001))
         one, other = (attempt(cluster.info(pod.build()), desk) for desk in desks)
         assert type(one) is type(other)
         if isinstance(one, Failed) and isinstance(other, Failed):

@@ -260,12 +260,16 @@ class Cluster(Tables):
     def _place(self, pod: PodInfo, node: str, *, assumed: bool) -> None:
         node_row = self.nodes.row_for(node)
         self.pods.add(pod, node_row, assumed=assumed)
+        if pod.gpu_share.devices:
+            count = self.nodes.device_count(node_row)
+            self.nodes.devices.place(pod.key, pod.gpu_share, pod.annotations, node_row, count)
         self._count(pod, node_row, +1)
 
     def _displace(self, row: int) -> None:
         node_row = int(self.pods.node_row.data[row])
         pod = self.pods.info(row, self.nodes.names[node_row])
         self.pods.remove(row)
+        self.nodes.devices.displace(pod.key)
         self._count(pod, node_row, -1)
         self.nodes.drop_if_empty(node_row)
 

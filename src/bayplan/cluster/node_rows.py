@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bayplan.cluster.devices import COUNT, GPU, MOST, WHOLE, fullest
 from bayplan.cluster.offers import Offer
 
 if TYPE_CHECKING:
@@ -120,6 +121,50 @@ class NodeRows:
     def pod_count(self) -> NDArray[np.int64]:
         """How many pods are there."""
         return self.take(self.table.pod_count.seen)
+
+    # --- GPUs that pods share
+    def device_count(self) -> NDArray[np.int64]:
+        """How many GPUs each node has."""
+        own = self.allocatable(COUNT)
+        return np.where(own > 0, own, self.allocatable(GPU))
+
+    def device_free(self) -> NDArray[np.int64]:
+        """Thousandths left of each device, ``[device, node]``; 0 where a node has no such device."""
+        counts = self.device_count()
+        free = np.zeros((min(int(counts.max(initial=0)), MOST), len(self)), np.int64)
+        if self._pods_are_supposed:
+            for i in np.flatnonzero(counts).tolist():
+                rest = self.device_free_of(i)
+                free[: len(rest), i] = rest
+            return free
+        taken = self.table.devices.taken
+        for device in range(len(free)):
+            left = WHOLE - self.take(taken[device].seen) if device < len(taken) else WHOLE
+            free[device] = np.where(counts > device, np.maximum(left, 0), 0)
+        return free
+
+    def device_free_of(self, i: int) -> list[int]:
+        """The same of node ``i``, one entry for each device that it has."""
+        count, devices = int(self.device_count()[i]), self.table.devices
+        if not self._pods_are_supposed:
+            return devices.free(self.row(i), count)
+        left, row = [WHOLE] * min(count, MOST), self.row(i)
+        for pod in self.pods_on(i):
+            held = devices.held.get(pod.key)
+            if held is not None and held.row == row:
+                chosen, milli = held.devices, held.milli
+            else:
+                share = pod.gpu_share
+                chosen, milli = fullest(left, share) if share.devices else (), share.milli
+            for device in chosen:
+                if device < len(left):
+                    left[device] = max(left[device] - milli, 0)
+        return left
+
+    @property
+    def _pods_are_supposed(self) -> bool:
+        """Whether the pods on these nodes are a what-if's."""
+        return type(self).pods_on is not NodeRows.pods_on
 
     # --- what nodes are
     def label(self, key: str) -> NDArray[np.int32]:

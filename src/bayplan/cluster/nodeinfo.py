@@ -157,6 +157,12 @@ class NodeInfo:
         return Amounts(self._nodes.resources, self._nodes.free, self._i)
 
     @property
+    def device_free(self) -> list[int]:
+        """What is left of each of the node's GPUs, in thousandths."""
+        self._reads |= Reads.USAGE | Reads.ALLOCATABLE
+        return self._nodes.device_free_of(self._i)
+
+    @property
     def max_pods(self) -> int:
         """How many pods the node takes."""
         self._reads |= Reads.ALLOCATABLE

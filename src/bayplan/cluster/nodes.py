@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from bayplan.cluster.changes import EVERYTHING, Reads
 from bayplan.cluster.columns import Column, Rows
 from bayplan.cluster.data import DataColumns
+from bayplan.cluster.devices import COUNT, GPU, Devices
 from bayplan.cluster.images import ImageIndex
 from bayplan.cluster.intern import Interner
 from bayplan.cluster.journal import Journal
@@ -94,6 +95,7 @@ class NodeTable:
         self.labels = LabelColumns(rows)
         self.images = ImageIndex()
         self.data = DataColumns(rows)
+        self.devices = Devices(rows)
         #: What nodes offer, as floats.
         self.offers = Offers(self.allocatable, rows)
 
@@ -104,6 +106,13 @@ class NodeTable:
             self.allocatable.append(self.rows.column(np.int64))
             self.requested.append(self.rows.column(np.int64))
         return number
+
+    def device_count(self, row: int) -> int:
+        """How many GPUs a node has."""
+        for number in (self.resources.find(COUNT), self.resources.find(GPU)):
+            if number >= 0 and self.allocatable[number].data[row] > 0:
+                return int(self.allocatable[number].data[row])
+        return 0
 
     def row_for(self, name: str) -> int:
         """The node's row; an unknown node gets one that is not alive."""

@@ -15,6 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bayplan.cluster.devices import Share, share_of
 from bayplan.model import requests
 
 if TYPE_CHECKING:
@@ -166,6 +167,11 @@ class PodInfo:
     def requests(self) -> Mapping[str, int]:
         """Resource name to amount; CPU in milli-units."""
         return self.shape.requests
+
+    @property
+    def gpu_share(self) -> Share:
+        """How many shared GPUs the pod asks for, and how many thousandths of each."""
+        return share_of(self.annotations, self.shape.requests)
 
     @property
     def alike(self) -> Any:

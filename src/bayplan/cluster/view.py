@@ -6,12 +6,13 @@ again. ``TrialNodes`` are rows of a what-if.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayplan.cluster.changes import Reads
+from bayplan.cluster.devices import Share
 from bayplan.cluster.node_rows import Rows
 from bayplan.cluster.node_set import Nodes
 from bayplan.cluster.nodeinfo import REGION, ZONE, NodeInfo
@@ -120,6 +121,16 @@ class ClusterView:
             assert kin is not None
             totals[kin.namespace] = totals.get(kin.namespace, 0) + total
         return totals
+
+    def gpu_sharers(self) -> Iterator[tuple[int, int, Share]]:
+        """CPU, memory and GPU share of each placed pod that shares GPUs."""
+        pods = self.cluster.pods
+        for key, held in self.cluster.nodes.devices.held.items():
+            shape = pods.shapes[pods.row_of[key]]
+            assert shape is not None
+            requests = shape.requests
+            share = Share(len(held.devices), held.milli)
+            yield requests.get("cpu", 0), requests.get("memory", 0), share
 
     # --- pods
     def pod(self, namespace: str, name: str) -> PodInfo | None:

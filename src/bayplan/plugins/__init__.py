@@ -46,6 +46,7 @@ _POLICIES: Final = (
     ("custom_score_plugin", "CustomScorePlugin"),
     ("energy_plugin", "EnergyPlugin"),
     ("example_plugin", "ExamplePlugin"),
+    ("gpu_fragmentation", "GPUFragmentation"),
     ("gpu_priority_plugin", "GPUPriorityPlugin"),
     ("load_balancing_plugin", "LoadBalancingPlugin"),
     ("low_cpu_scheduler", "LowCpuScheduler"),

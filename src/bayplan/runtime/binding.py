@@ -242,7 +242,9 @@ class Binder:
             raise _FailedError(f'node "{placement.node}" not found')
         await board.reporter.conditions.hush(placement.pod.uid)
         since = binding.queued.initial_attempt_at
-        about = board.notes.about(binding.decision, binding.started if since is None else since)
+        devices = board.cluster.nodes.devices.note(placement.pod.key)
+        began = binding.started if since is None else since
+        about = board.notes.about(binding.decision, began, devices)
         with about, self._timing(placement, "Bind") as timing:
             rejected = None
             if self.extending is None or not await self._bound_by_extender(placement):

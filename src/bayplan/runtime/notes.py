@@ -1,4 +1,5 @@
-"""Annotations that a binding puts on its pod: how long scheduling took and, where a pod asks for it, why this node.
+"""Annotations that a binding puts on its pod: how long scheduling took, which shared GPUs it
+has got and, where it asks for it, why this node.
 
 Filled by ``runtime.binding`` around each Bind; read when the request is built. The API server merges them into the pod,
 so that they cost no call of their own.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 LATENCY: Final = "bayplan.io/schedulerLatency"
 #: ``true`` on a pod asks for it; the binding answers under the same name.
 WHY: Final = "bayplan.io/why"
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Notes:
@@ -33,10 +36,12 @@ class Notes:
         return self._notes.get(uid, {})
 
     @contextmanager
-    def about(self, decision: Decision, began: float) -> Iterator[None]:
+    def about(
+        self, decision: Decision, began: float, devices: Mapping[str, str] = _NOTHING
+    ) -> Iterator[None]:
         """Have the annotations at hand while Bind runs; ``began``: the first attempt, monotonic."""
         pod = decision.pod
-        notes = {LATENCY: f"{self._clock.monotonic() - began:.6f}s"}
+        notes = {LATENCY: f"{self._clock.monotonic() - began:.6f}s", **devices}
         if pod.annotations.get(WHY) == "true":
             notes[WHY] = json.dumps(why(decision), separators=(",", ":"))
         self._notes[pod.uid] = notes

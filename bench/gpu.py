@@ -1,0 +1,166 @@
+"""``python -m bench.gpu``: how much of the GPUs of the openb cluster gets used, by policy, over ten seeds.
+
+The trace's pods come in random order, drawn again until they ask for 130 % of all GPUs; none leaves. A pod that does not
+fit is dropped. Printed: the share of all GPU thousandths that is allocated when the pods so far have asked for 95, 100
+and 130 %. ``--seeds 3`` for fewer, ``--pods gpuspec33`` for another list in ``TRACES``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from bayplan.bench.openb import MODEL, trace_nodes
+from bayplan.cluster.cluster import Cluster
+from bayplan.cycle.attempt import attempt
+from bayplan.cycle.desk import Desk
+from bayplan.cycle.local import LocalHandle
+from bayplan.cycle.outcome import Failed, Placed
+from bayplan.cycle.record import Ring
+from bayplan.framework.config import load_config_objects
+from bayplan.framework.dice import Dice
+from bayplan.framework.profile import build_profile
+from bayplan.plugins import default_registry
+from bayplan.testing import PodBuilder, make_node, make_pod
+
+#: Where the pod lists are.
+TRACES = Path(os.environ.get("TRACES", "src/bayplan/bench/traces"))
+MILLI, COUNT, GPU = "alibabacloud.com/gpu-milli", "alibabacloud.com/gpu-count", "nvidia.com/gpu"
+MARKS = (0.95, 1.0, 1.3)
+
+
+def main() -> None:
+    """One line per policy."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--pods", default="gpuspec33")
+    parser.add_argument("--only", default="", help="policies whose label holds this")
+    chosen = parser.parse_args()
+    rows = pod_rows(f"openb_pod_list_{chosen.pods}.csv.gz")
+    for name, scores, args in policies(rows):
+        if chosen.only not in name:
+            continue
+        start = time.perf_counter()
+        runs = [run(rows, scores, args, seed) for seed in range(chosen.seeds)]
+        cells = " / ".join(f"{100 * mean(run[i] for run in runs):.1f}" for i in range(len(MARKS)))
+        print(f"| {name} | {cells} | {time.perf_counter() - start:.0f} s |", flush=True)
+
+
+def policies(rows: list[dict[str, str]]) -> Iterator[tuple[str, list[dict[str, str]], Any]]:
+    """What is compared: label, scores, arguments."""
+    kinds = Counter(
+        (int(row["cpu_milli"]), int(row["gpu_milli"]), int(row["num_gpu"]))
+        for row in rows
+        if int(row["num_gpu"])
+    )
+    typical = [
+        {"cpuMilli": cpu, "gpuMilli": milli, "gpuCount": count, "weight": weight}
+        for (cpu, milli, count), weight in kinds.most_common()
+    ]
+    yield "random", [], {}
+    yield "fullest first", [{"name": "NodeResourcesFit"}], {}
+    yield "GPUFragmentation", [{"name": "GPUFragmentation"}], {"typicalPods": typical}
+    yield "GPUFragmentation, learning", [{"name": "GPUFragmentation"}], {}
+
+
+def desk_of(cluster: Cluster, scores: list[dict[str, str]], args: Any, seed: int) -> Desk:
+    """The default filters and GPUFragmentation's, and these scores alone."""
+    registry = default_registry()
+    fullest = {
+        "scoringStrategy": {
+            "type": "MostAllocated",
+            "resources": [{"name": "cpu"}, {"name": "memory"}, {"name": MILLI}],
+        }
+    }
+    profile = {
+        "plugins": {
+            "filter": {"enabled": [{"name": "GPUFragmentation"}]},
+            "preScore": {"disabled": [{"name": "*"}]},
+            "score": {"disabled": [{"name": "*"}], "enabled": scores},
+        },
+        "pluginConfig": [
+            {"name": "GPUFragmentation", "args": args},
+            {"name": "NodeResourcesFit", "args": fullest},
+        ],
+    }
+    config = load_config_objects(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [profile],
+        },
+        registry,
+    )
+    dice = Dice(seed)
+    handle = LocalHandle(cluster.view, config.profiles[0].scheduler_name, dice)
+    built = build_profile(config.profiles[0], registry, handle)
+    return Desk(cluster, built, dice, Ring(), handle)
+
+
+def run(
+    rows: list[dict[str, str]], scores: list[dict[str, str]], args: Any, seed: int
+) -> list[float]:
+    """GPU allocation at each mark."""
+    cluster, gpus = nodes(), 0
+    gpus = 1000 * sum(cluster.nodes.device_count(row) for row in range(len(cluster.nodes.row_of)))
+    desk = desk_of(cluster, scores, args, seed)
+    dice, arrived, allocated = random.Random(seed), 0, 0
+    found: list[float] = []
+    number, order = 0, list(rows)
+    while True:
+        dice.shuffle(order)
+        for row in order:
+            share = int(row["gpu_milli"]) * int(row["num_gpu"])
+            arrived += share
+            while len(found) < len(MARKS) and arrived > MARKS[len(found)] * gpus:
+                found.append(allocated / gpus)
+            if len(found) == len(MARKS):
+                return found
+            info = cluster.info(pod(f"p{number}", row).build())
+            number += 1
+            outcome = attempt(info, desk)
+            if isinstance(outcome, Failed):
+                raise outcome.error
+            if isinstance(outcome, Placed):
+                cluster.assume(info, outcome.node)
+                allocated += share
+
+
+def pod(name: str, row: dict[str, str]) -> PodBuilder:
+    """A pod of the trace."""
+    built = make_pod(name).requests(cpu=f"{row['cpu_milli']}m", memory=f"{row['memory_mib']}Mi")
+    if int(row["num_gpu"]):
+        built.annotation(MILLI, row["gpu_milli"]).annotation(COUNT, row["num_gpu"])
+    if row["gpu_spec"]:
+        values = sorted(set(row["gpu_spec"].split("|")))
+        term = {"matchExpressions": [{"key": MODEL, "operator": "In", "values": values}]}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+        built.manifest["spec"]["affinity"] = {"nodeAffinity": required}
+    return built
+
+
+def nodes() -> Cluster:
+    """The trace's nodes, nothing on them."""
+    cluster = Cluster()
+    for name, capacity, labels in trace_nodes("openb_node_list_all_node.csv.gz"):
+        cluster.put(make_node(name).capacity({**capacity, "pods": "1000"}).labels(labels).build())
+    return cluster
+
+
+def pod_rows(file: str) -> list[dict[str, str]]:
+    """The trace's pods."""
+    with gzip.open(TRACES / file, "rt", encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+if __name__ == "__main__":
+    main()

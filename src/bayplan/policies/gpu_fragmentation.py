@@ -1,0 +1,189 @@
+"""GPUFragmentation: pods go where they leave the fewest GPUs of no use to the pods that are yet to come.
+
+Fragmentation gradient descent (Weng et al., USENIX ATC 2023). A typical pod finds a node's idle GPUs of no use as far as
+they are smaller than what it asks for, and altogether where the node lacks the CPU, the memory or the number of
+devices that it needs. The sum over typical pods, weighed by how common they are, is the node's fragmentation.
+
+Reads:  ``alibabacloud.com/gpu-milli`` and ``gpu-count`` of the pod (annotations or requests), what is left of each device
+        of each node, its free CPU and memory. ``typicalPods`` tells what pods are to be expected; where it is empty
+        the 32 most common kinds among the placed pods stand for them, counted anew after ``updateEvery`` changes.
+Says:   turns down nodes without so many devices with so much left. As score, how little the pod adds to the node's
+        fragmentation (or how much it takes off): 100 for the best node, 0 for the worst. A pod gets the fullest devices
+        that have room; which these are stands in its annotation ``alibabacloud.com/gpu-index``, put there by the binding.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from bayplan import (
+    Action,
+    ClusterView,
+    CycleState,
+    FilterPlugin,
+    Mask,
+    NodeInfo,
+    Nodes,
+    PodInfo,
+    Reads,
+    Rejected,
+    Resource,
+    ScorePlugin,
+    Scores,
+    WakeOn,
+)
+
+TOO_LITTLE: Final = Rejected("Insufficient GPU devices")
+#: More kinds of pods than this change the scores by less than a hundredth.
+MOST_KINDS: Final = 32
+#: Larger than what is left of any device.
+NO_ROOM: Final = 1 << 20
+
+
+class TypicalPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A kind of pod, and how common it is."""
+
+    cpu_milli: int
+    gpu_milli: int
+    gpu_count: int = 1
+    memory_bytes: int = 0
+    weight: int = 1
+
+
+class GPUFragmentation(FilterPlugin, ScorePlugin):
+    """Keeps idle GPUs usable."""
+
+    reads = Reads.USAGE | Reads.ALLOCATABLE | Reads.ALL_PODS
+    rejection = TOO_LITTLE
+
+    typical_pods: tuple[TypicalPod, ...] = ()
+    update_every: int = 500
+
+    @classmethod
+    def check_args(cls, args: Any) -> Iterator[tuple[str, str]]:
+        for i, pod in enumerate(args.typical_pods):
+            if not 0 < pod.gpu_milli <= 1000 or pod.gpu_count < 1 or pod.cpu_milli < 0:
+                yield f"typicalPods[{i}]", "Invalid value: gpuMilli is from 1 to 1000 per device"
+            if not 0 < pod.weight <= 1_000_000:
+                yield f"typicalPods[{i}].weight", "Invalid value: from 1 to 1000000"
+        if args.update_every < 1:
+            yield "updateEvery", f"Invalid value: {args.update_every}: must be at least 1"
+
+    def setup(self) -> None:
+        self._expect(self.typical_pods)
+        self._period = -1
+
+    def _expect(self, kinds: tuple[TypicalPod, ...]) -> None:
+        self._kinds = kinds
+        self._by_milli = sorted(kinds, key=lambda kind: kind.gpu_milli)
+
+    def stamp(self, pod: PodInfo, view: ClusterView, state: CycleState) -> Any:
+        """While the same pods are typical, verdicts and scores hold."""
+        if not self.typical_pods:
+            self._learn(view)
+        return self._kinds
+
+    def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Mask | None:
+        share = pod.gpu_share
+        if not share.devices:
+            return None
+        mask: Mask = (nodes.device_free() >= share.milli).sum(axis=0) >= share.devices
+        return mask
+
+    def filter_node(self, pod: PodInfo, node: NodeInfo) -> Rejected | None:
+        share = pod.gpu_share
+        if not share.devices or sum(f >= share.milli for f in node.device_free) >= share.devices:
+            return None
+        return TOO_LITTLE
+
+    # --- all nodes
+    def score(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Scores | int:
+        free = nodes.device_free()
+        if not self._kinds or not len(free):
+            return 0
+        cpu, memory = nodes.free("cpu"), nodes.free("memory")
+        then, share = free, pod.gpu_share
+        if share.devices:
+            fits = free >= share.milli
+            order = np.argsort(np.where(fits, free, NO_ROOM), axis=0, kind="stable")
+            then = free.copy()
+            each = np.arange(free.shape[1])
+            for device in order[: share.devices]:
+                then[device, each] -= np.where(fits[device, each], share.milli, 0)
+        left_cpu = cpu - pod.requests.get("cpu", 0)
+        left_memory = memory - pod.requests.get("memory", 0)
+        saved: Scores = self._useless(free, cpu, memory)
+        saved -= self._useless(then, left_cpu, left_memory)
+        return saved
+
+    def _useless(self, free: Any, cpu: Any, memory: Any) -> Any:
+        """Each node's fragmentation: thousandths that are of no use, times the weight of the pods that think so."""
+        weights = sum(kind.weight for kind in self._kinds)
+        total = free.sum(axis=0) * weights
+        milli, enough, usable = -1, 0, 0
+        for kind in self._by_milli:
+            if kind.gpu_milli != milli:
+                milli = kind.gpu_milli
+                fits = free >= milli
+                enough, usable = fits.sum(axis=0, dtype=np.int64), (free * fits).sum(axis=0)
+            runs = (enough >= kind.gpu_count) & (cpu >= kind.cpu_milli)
+            if kind.memory_bytes:
+                runs &= memory >= kind.memory_bytes
+            total -= runs * usable * kind.weight
+        return total
+
+    # --- one node
+    def score_node(self, pod: PodInfo, node: NodeInfo) -> float:
+        free, share = node.device_free, pod.gpu_share
+        cpu, memory = node.free["cpu"], node.free["memory"]
+        then = list(free)
+        for _, device in sorted((f, i) for i, f in enumerate(free) if f >= share.milli)[
+            : share.devices
+        ]:
+            then[device] -= share.milli
+        left_cpu = cpu - pod.requests.get("cpu", 0)
+        left_memory = memory - pod.requests.get("memory", 0)
+        return self._useless_on(free, cpu, memory) - self._useless_on(then, left_cpu, left_memory)
+
+    def _useless_on(self, free: Sequence[int], cpu: int, memory: int) -> int:
+        total = 0
+        for kind in self._kinds:
+            usable = [f for f in free if f >= kind.gpu_milli]
+            runs = cpu >= kind.cpu_milli and memory >= kind.memory_bytes
+            if not runs or len(usable) < kind.gpu_count:
+                usable = []
+            total += kind.weight * (sum(free) - sum(usable))
+        return total
+
+    def normalize(self, raw: Scores, feasible: Mask, state: CycleState) -> Scores:
+        in_play = raw[feasible]
+        if not len(in_play) or in_play.min() == in_play.max():
+            return np.zeros_like(raw)
+        low, high = int(in_play.min()), int(in_play.max())
+        scores: Scores = (np.clip(raw, low, high) - low) * 100 // (high - low)
+        return scores
+
+    def wakes_on(self) -> Sequence[WakeOn]:
+        return (
+            WakeOn(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
+            WakeOn(Resource.ASSIGNED_POD, Action.DELETE),
+        )
+
+    def _learn(self, view: ClusterView) -> None:
+        period = view.versions(Reads.ALL_PODS)[0] // self.update_every
+        if period == self._period:
+            return
+        self._period = period
+        kinds = Counter(view.gpu_sharers())
+        common = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))[:MOST_KINDS]
+        self._expect(
+            tuple(
+                TypicalPod(cpu, share.milli, share.devices, memory, weight)
+                for (cpu, memory, share), weight in common
+            )
+        )
