@@ -37,6 +37,7 @@ test: $(STAMP) ## Run the tests (ARGS="-k taint" for some of them)
 
 kube: $(STAMP) ## Build etcd and Kubernetes 1.36.4 into .kube/bin; takes minutes, once
 	@tools/kube/build
+	@tools/extender/build
 
 e2e: $(STAMP) ## Run the tests on a real API server; `make kube` gets it
 	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)
@@ -59,6 +60,9 @@ bench-engine: $(STAMP) ## Time the engine alone; JSON lines on stdout
 
 differential: $(STAMP) ## Compare with kube-scheduler's own code on odd cases (needs Go; ARGS="--cases 5000 --seed 2")
 	@$(BIN)/python -m bench.differential $(ARGS)
+
+bench-extender: $(STAMP) ## Time our extender beside one in Go that does nothing (ARGS=9: so many rounds)
+	@$(BIN)/python -m bench.extender $(ARGS)
 
 clean: ## Remove .venv, build output and caches
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
