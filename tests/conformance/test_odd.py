@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.odd.cases import make_case
 
 from bayplan.errors import BayplanError
 from bayplan.framework.registry import Registry
@@ -68,3 +69,9 @@ def test_the_recorded_cases_travel_all_ways() -> None:
     verdicts = [want for _, want in _recorded()]
     counts = {way: sum(map(came, verdicts)) for way, came in ways.items()}
     assert all(count >= 3 for count in counts.values()), counts
+
+
+def test_a_case_is_known_by_its_seed_and_number() -> None:
+    texts = [json.dumps([make_case(7, number) for number in range(30)]) for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert texts[0] != json.dumps([make_case(8, number) for number in range(30)])
