@@ -30,6 +30,8 @@ class Disk(FilterPlugin, ScorePlugin):
     def filter_node(self, pod, node):
         if pod.labels.get("breaks"):
             raise ZeroDivisionError("no luck")
+        if pod.labels.get("hangs"):
+            time.sleep(60)
         if pod.labels.get("slow"):
             time.sleep(0.05)
         if "disk" not in node.labels:

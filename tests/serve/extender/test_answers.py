@@ -162,3 +162,15 @@ def test_an_answer_beyond_the_budget_is_none(tmp_path: Path) -> None:
         )
 
     on_extender(tmp_path, scenario, bounds=QUICK)
+
+
+def test_a_plugin_that_hangs_is_interrupted_and_named(tmp_path: Path) -> None:
+    async def scenario(calling: Caller) -> None:
+        _, answer = await calling.post("filter", asking(NODES, hangs="yes"))
+        assert "budget" in answer["Error"]
+        status, answer = await calling.post("filter", asking(NODES))
+        assert (status, answer["Error"]) == (200, "")
+        _, text = await calling.get("/metrics")
+        assert 'plugin="Disk"' in text
+
+    on_extender(tmp_path, scenario, bounds=Bounds(budget_s=0.25))

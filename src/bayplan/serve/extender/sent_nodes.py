@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 _PREFIX: Final = b'{"metadata":{"name":"'
 
 
+#: Without a cache of our own so many nodes are kept beyond those of a request, and so many times as many.
+_SPARE: Final = 10_000
+_MANY: Final = 4
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """The nodes of one request, in its order."""
@@ -80,7 +85,15 @@ class SentNodes:
                 self._cluster.put_node(node)
                 self._known[name] = text
             names.append(name)
+        if len(self._known) > _SPARE + _MANY * len(names):
+            self._forget_all_but(names)
         return Asked(names, self._rows(names), nodes=nodes)
+
+    def _forget_all_but(self, names: Sequence[str]) -> None:
+        """Nobody tells us of nodes that are gone; where far more are known than are asked about, many must be."""
+        for name in self._known.keys() - set(names):
+            del self._known[name]
+            self._cluster.remove_node(name)
 
     def _add_unknown(self, names: Sequence[str]) -> None:
         """Where only names are sent and there is no cache, a name is all that plugins see of a node."""
