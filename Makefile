@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test kube e2e check fix bench bench-engine bench-extender differential clean
+.PHONY: help setup demo test kube e2e check fix bench bench-engine clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,12 +57,6 @@ bench: $(STAMP) kube ## Time whole schedulers beside kube-scheduler (WORKLOADS, 
 
 bench-engine: $(STAMP) ## Time the engine alone; JSON lines on stdout
 	@$(BIN)/python -m bench.engine $(ARGS)
-
-differential: $(STAMP) ## Compare with kube-scheduler's own code on odd cases (needs Go; ARGS="--cases 5000 --seed 2")
-	@$(BIN)/python -m bench.differential $(ARGS)
-
-bench-extender: $(STAMP) ## Time our extender beside one in Go that does nothing (ARGS=9: so many rounds)
-	@$(BIN)/python -m bench.extender $(ARGS)
 
 clean: ## Remove .venv, build output and caches
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

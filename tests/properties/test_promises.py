@@ -25,7 +25,8 @@ PODS = st.lists(
         st.booleans(),
         st.sampled_from(["on", "promised"]),
     ),
-    min_size=4, max_size=14,
+    min_size=4,
+    max_size=14,
 )
 
 
