@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bayplan.cluster.changes import ROW_LOCAL
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.nodeinfo import NodeInfo
 from bayplan.framework.plugin import FilterPlugin, ScorePlugin
@@ -79,7 +80,8 @@ class Asked:
         """About the rows that changed."""
         news = self.cluster.journal.since(self._position)
         assert news is not None
-        changed = {row for row, kind in zip(*news, strict=True) if kind & self.plugin.reads}
+        local = self.plugin.reads & ROW_LOCAL
+        changed = {row for row, kind in zip(*news, strict=True) if kind & local}
         if self._settled or not changed:
             return
         nodes = self.cluster.view.rows(np.array(sorted(changed), np.intp))

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.answers import Asked, said
 
@@ -174,17 +174,16 @@ SELECTORS: list[dict[str, Any] | None] = [
     WEB,
     {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": ["web"]}]},
 ]
-POLICIES = st.sampled_from(["Honor", "Ignore"])
 CONSTRAINTS = st.fixed_dictionaries(
     {
         "maxSkew": st.integers(1, 3),
         "topologyKey": st.sampled_from([HOST, ZONE, ZONE, RACK]),
         "labelSelector": st.sampled_from(SELECTORS),
+        "nodeTaintsPolicy": st.sampled_from(["Honor", "Ignore"]),
     },
     optional={
         "minDomains": st.integers(1, 4),
-        "nodeAffinityPolicy": POLICIES,
-        "nodeTaintsPolicy": POLICIES,
+        "nodeAffinityPolicy": st.sampled_from(["Honor", "Ignore"]),
         "matchLabelKeys": st.just(["tier"]),
     },
 )
@@ -265,6 +264,7 @@ def in_turn(world: World, pods: list[Pod]) -> Iterator[Any]:
     yield from world.nodes
 
 
+@settings(max_examples=300)
 @given(st.lists(NODES, min_size=1, max_size=6), st.lists(PLACED, max_size=10), PROBES)
 def test_filter_like_a_node_at_a_time(nodes: list[Any], placed: list[Any], probe: Any) -> None:
     world, pods = a_world(nodes, placed)
@@ -338,6 +338,7 @@ def test_score_like_a_node_at_a_time(
         ),
     ],
 )
+@settings(max_examples=200)
 @given(
     st.lists(NODES, min_size=1, max_size=6),
     st.lists(PLACED, max_size=10),
