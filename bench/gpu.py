@@ -2,7 +2,7 @@
 
 The trace's pods come in random order, drawn again until they ask for 130 % of all GPUs; none leaves. A pod that does not
 fit is dropped. Printed: the share of all GPU thousandths that is allocated when the pods so far have asked for 95, 100
-and 130 %. ``--seeds 3`` for fewer, ``--pods gpuspec33`` for another list in ``TRACES``.
+and 130 %. ``--seeds 3`` for fewer, ``--pods gpuspec33`` for another list.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
-import os
 import random
 import time
 from collections import Counter
@@ -19,6 +18,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import bayplan.bench
 from bayplan.bench.openb import MODEL, trace_nodes
 from bayplan.cluster.cluster import Cluster
 from bayplan.cycle.attempt import attempt
@@ -33,7 +33,7 @@ from bayplan.plugins import default_registry
 from bayplan.testing import PodBuilder, make_node, make_pod
 
 #: Where the pod lists are.
-TRACES = Path(os.environ.get("TRACES", "src/bayplan/bench/traces"))
+TRACES = Path(bayplan.bench.__file__).parent / "traces"
 MILLI, COUNT, GPU = "alibabacloud.com/gpu-milli", "alibabacloud.com/gpu-count", "nvidia.com/gpu"
 MARKS = (0.95, 1.0, 1.3)
 
@@ -42,12 +42,12 @@ def main() -> None:
     """One line per policy."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--pods", default="gpuspec33")
-    parser.add_argument("--only", default="", help="policies whose label holds this")
+    parser.add_argument("--pods", default="default")
+    parser.add_argument("--only", default="", help="the policy with this label")
     chosen = parser.parse_args()
     rows = pod_rows(f"openb_pod_list_{chosen.pods}.csv.gz")
     for name, scores, args in policies(rows):
-        if chosen.only not in name:
+        if chosen.only not in ("", name):
             continue
         start = time.perf_counter()
         runs = [run(rows, scores, args, seed) for seed in range(chosen.seeds)]

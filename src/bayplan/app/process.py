@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.app.assembly import Surroundings, assemble
 from bayplan.app.options import Options, configure, election_settings, rate_limit
+from bayplan.app.providing import pollers_of
 from bayplan.app.serving import serving
 from bayplan.client.api import Api, ApiSettings
 from bayplan.client.config import load
@@ -215,10 +216,13 @@ class Process:
                     tasks.create_task(self._notice_stalls()),
                     tasks.create_task(self.permissions.run()),
                 ]
+                pollers = pollers_of(self.config, self.scheduler, self.around)
                 late = self.config.delay_cache_until_active and self.elector is not None
                 if not late:
                     helpers += self._watch(tasks)
                     await self._wait_listed()
+                # The nodes are known by now: what is measured has a row to go to.
+                helpers += [tasks.create_task(poller.run()) for poller in pollers]
                 leading = tasks.create_task(self._lead())
                 await _first(self._started, self._stop)
                 if late and not self.stopping:

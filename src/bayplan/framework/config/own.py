@@ -14,8 +14,10 @@ import msgspec
 
 from bayplan.framework.config.decode import Int64
 from bayplan.framework.config.fields import duplicate, invalid, required
+from bayplan.framework.config.live_data import Provider
 from bayplan.framework.config.paths import Path, parse
 from bayplan.framework.config.report import Report
+from bayplan.framework.config.section import Section
 
 VERSION: Final = "bayplan.io/v1alpha1"
 KIND: Final = "BayplanConfiguration"
@@ -26,14 +28,6 @@ _REFERENCE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\
 def is_reference(text: str) -> bool:
     """Whether the text has the shape of ``package.module:Class``."""
     return _REFERENCE.fullmatch(text) is not None
-
-
-class Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A part of the document that can judge itself."""
-
-    def check(self) -> Iterator[tuple[str, str]]:
-        """Yield ``(path inside the section, what is wrong)``; types and unknown fields are checked already."""
-        yield from ()
 
 
 class Record(Section, frozen=True, kw_only=True):
@@ -72,6 +66,8 @@ class BayplanConfiguration(Section, frozen=True, kw_only=True):
     #: Where ties are broken at random; None: a new one for each run.
     seed: Int64 | None = None
     profiles: tuple[OwnProfile, ...] = ()
+    #: Who knows what about the nodes.
+    providers: tuple[Provider, ...] = ()
 
     def check(self) -> Iterator[tuple[str, str]]:
         for index, directory in enumerate(self.plugin_dirs):
@@ -84,6 +80,11 @@ class BayplanConfiguration(Section, frozen=True, kw_only=True):
             if profile.scheduler_name in seen:
                 yield f"profiles[{index}].schedulerName", duplicate(profile.scheduler_name)
             seen.add(profile.scheduler_name)
+        names: set[str] = set()
+        for index, provider in enumerate(self.providers):
+            if provider.name in names:
+                yield f"providers[{index}].name", duplicate(provider.name)
+            names.add(provider.name)
 
 
 def check_sections(value: object, path: Path, report: Report) -> None:
