@@ -60,7 +60,8 @@ def pod(number: int) -> dict[str, Any]:
         case 0:
             made.spread(5, "topology.kubernetes.io/zone", {"app": f"a{number % 50}"})
         case 1:
-            made.affinity({"unique": f"u{number}"}, "kubernetes.io/hostname", anti=True)
+            alone = {"unique": f"u{number}"} if number % 50 == 1 else {"app": f"a{number % 50}"}
+            made.affinity(alone, "kubernetes.io/hostname", anti=True)
         case 2 if number % 50 == 2:
             made.node_selector({"example.com/nowhere": "yes"})
     return made.manifest

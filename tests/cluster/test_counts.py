@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayplan.cluster import carriers, counts, tallies
-from bayplan.cluster.audit import check
+from bayplan.cluster.audit import check, stages
 from bayplan.cluster.cluster import Cluster
+from bayplan.cluster.recount import Sample
 from bayplan.cluster.terms import Term
 from bayplan.model.decode import decode_as
 from bayplan.model.namespace import Namespace
@@ -141,6 +142,36 @@ def test_forgetting_what_nobody_uses_changes_no_count(events: list[tuple[str, An
         patch.setattr(carriers, "IDLE", 1)
         patch.setattr(counts, "ROOM", 1)
         count_along(events)
+
+
+def test_selectors_of_one_pod_each_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "TALLIES", 8)
+    cluster = Cluster()
+    cluster.put(make_node("n").build())
+    for number in range(100):
+        cluster.put(
+            make_pod(f"p{number}").uid(f"{number}").label("app", f"a{number}").on("n").build()
+        )
+        alone = (Term(frozenset({"default"}), NOTHING, selector(app=f"a{number}")),)
+        assert cluster.counts.tally(alone).total == 1
+        assert len(cluster.counts.tallies.tallies) <= 8
+    check(cluster)
+
+
+def test_a_recount_of_a_part_each_time_comes_round_to_all() -> None:
+    cluster = Cluster()
+    cluster.put(make_node("n").build())
+    for number in range(20):
+        cluster.put(
+            make_pod(f"p{number}").uid(f"{number}").label("app", f"a{number}").on("n").build()
+        )
+        cluster.counts.tally((Term(frozenset({"default"}), NOTHING, selector(app=f"a{number}")),))
+    wrong = list(cluster.counts.tallies.tallies.values())[13]
+    wrong.total += 1
+    found = [
+        [line for stage in stages(cluster, Sample(60, turn)) for line in stage] for turn in range(7)
+    ]
+    assert sum(map(len, found)) == 1
 
 
 @given(EVENTS)

@@ -52,7 +52,7 @@ def reader(user: str) -> list[Obj]:
     return [role, binding]
 
 
-def test_who_may_see_what(stage: Stage) -> None:
+def test_case_48_who_may_see_what(stage: Stage) -> None:
     scheduler = stage.start_scheduler().wait_ready()
     account: Obj = {
         "apiVersion": "v1",

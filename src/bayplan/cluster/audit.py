@@ -22,14 +22,19 @@ if TYPE_CHECKING:
 
 def audit(cluster: Cluster) -> list[str]:
     """One line for each difference between what is kept and what a recount gives."""
-    return [
-        *_rows(cluster),
-        *_facts(cluster),
-        *_usage(cluster),
-        *_ports(cluster),
-        *recount.differences(cluster.counts, cluster.nodes, cluster.pods, cluster.namespaces),
-        *cluster.storage.audit(_placed(cluster)),
-    ]
+    return [line for stage in stages(cluster) for line in stage]
+
+
+def stages(cluster: Cluster, sample: recount.Sample | None = None) -> Iterator[list[str]]:
+    """The same in pieces, between which a cluster at work may change; of what costs most a sample, if one is given."""
+    yield _rows(cluster)
+    yield _facts(cluster)
+    yield _usage(cluster)
+    yield _ports(cluster)
+    yield from recount.stages(
+        cluster.counts, cluster.nodes, cluster.pods, cluster.namespaces, sample
+    )
+    yield cluster.storage.audit(_placed(cluster))
 
 
 def _placed(cluster: Cluster) -> Iterator[tuple[PodInfo, int]]:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 #: Bytes that may be held for plugins that might ask again.
 ROOM: Final = 256 << 20
+#: So many tallies and no more, small as they may be: selectors that name one pod each would fill the room in the end.
+TALLIES: Final = 8_192
 #: About what a tally takes beside its arrays.
 _TALLY_BYTES: Final = 2048
 #: Moves of rows that are remembered; who is further behind looks at every row.
@@ -97,10 +99,11 @@ class Counts:
     def tally(self, terms: tuple[Term, ...], *, staying: bool = False) -> Tally:
         """The placed pods that match all terms (at least one); ``staying`` leaves out those being deleted."""
         tally = self.tallies.tally(terms, staying=staying)
-        if not tally.used:
-            self._grow(_TALLY_BYTES)
+        is_new = not tally.used
         self._clock += 1
         tally.used = self._clock
+        if is_new:
+            self._grow(_TALLY_BYTES)
         return tally
 
     def per_row(self, tally: Tally) -> NDArray[np.int32]:
@@ -214,6 +217,10 @@ class Counts:
         self._bytes += nbytes
         if self._bytes > ROOM:
             self.trim(ROOM * 3 // 4)
+        elif len(self.tallies.tallies) > TALLIES:
+            by_use = sorted(self.tallies.tallies.values(), key=_last_use)
+            for tally in by_use[: TALLIES // 4]:
+                self._drop_tally(tally)
 
     def trim(self, max_bytes: int) -> None:
         """Drop what was not asked for longest until about so many bytes are left."""

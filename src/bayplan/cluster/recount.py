@@ -6,8 +6,10 @@ Called by ``audit``, in tests and on request. Shares no bookkeeping with what it
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from bayplan.cluster.terms import PlacedTerm
 
 
+T = TypeVar("T")
+
+
 class _Pod(NamedTuple):
     row: int
     kin: Kin
@@ -32,21 +37,40 @@ class _Pod(NamedTuple):
     carries: tuple[tuple[Role, PlacedTerm], ...]
 
 
-def differences(
-    counts: Counts, nodes: NodeTable, pods: PodTable, namespaces: Namespaces
-) -> list[str]:
-    """One line for each number that is wrong."""
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """How much of what costs selectors times pods is looked at: so many matches, and another part each time."""
+
+    matches: int
+    turn: int
+
+    def of(self, items: Collection[T], pods: int) -> list[T]:
+        """Some items, each of which is compared with so many pods."""
+        at_most = max(self.matches // max(pods, 1), 1)
+        if len(items) <= at_most:
+            return list(items)
+        first = self.turn * at_most % len(items)
+        return list(islice(chain(items, items), first, first + at_most))
+
+
+def stages(
+    counts: Counts,
+    nodes: NodeTable,
+    pods: PodTable,
+    namespaces: Namespaces,
+    sample: Sample | None = None,
+) -> Iterator[list[str]]:
+    """One line for each number that is wrong; between two stages the cluster may change. Without a sample all is looked at."""
+    yield list(_kins(counts, list(_pods(pods))))
+    yield list(_interests(counts, namespaces, sample))
+    yield list(_tallies(counts, list(_pods(pods)), namespaces, sample))
+    yield list(_carriers(counts, list(_pods(pods))))
     for domains in counts.maps.values():
         counts.follow(domains)  # they catch up when they are asked, and nobody may have
-    found = list(_pods(pods))
-    return [
-        *_kins(counts, found),
-        *_interests(counts, namespaces),
-        *_tallies(counts, found, namespaces),
-        *_carriers(counts, found),
-        *_maps(counts, nodes),
-        *_views(counts),
-    ]
+    yield list(_maps(counts, nodes))
+    for domains in counts.maps.values():
+        counts.follow(domains)
+    yield list(_views(counts))
 
 
 def _pods(pods: PodTable) -> Iterator[_Pod]:
@@ -75,8 +99,13 @@ def _kins(counts: Counts, pods: list[_Pod]) -> Iterator[str]:
         yield f"kin {number}: not counted, should be {dict(right)}"
 
 
-def _interests(counts: Counts, namespaces: Namespaces) -> Iterator[str]:
-    for number, interest in counts.carriers.interests.items():
+def _interests(counts: Counts, namespaces: Namespaces, sample: Sample | None) -> Iterator[str]:
+    interests = counts.carriers.interests
+    known: Collection[int] = interests
+    if sample is not None:
+        known = sample.of(interests, len(counts.carriers.carriers))
+    for number in known:
+        interest = interests[number]
         speaking = {
             carrier
             for carrier in counts.carriers.carriers.values()
@@ -95,8 +124,12 @@ def _counted(tally: Tally, pod: _Pod, namespaces: Namespaces) -> bool:
     )
 
 
-def _tallies(counts: Counts, pods: list[_Pod], namespaces: Namespaces) -> Iterator[str]:
-    for key, tally in counts.tallies.tallies.items():
+def _tallies(
+    counts: Counts, pods: list[_Pod], namespaces: Namespaces, sample: Sample | None
+) -> Iterator[str]:
+    tallies: Collection[Tally] = counts.tallies.tallies.values()
+    for tally in tallies if sample is None else sample.of(tallies, len(pods)):
+        key = tally.key
         right = Counter(pod.row for pod in pods if _counted(tally, pod, namespaces))
         kept: Counter[int] = Counter()
         for row, number in zip(*(column.tolist() for column in tally.by_row()), strict=True):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: Cells (nodes times classes) kept: some 50 bytes each.
 CELLS: Final = 8_000_000
 AT_LEAST: Final = 16
+#: Evaluations take some 15 KB each beside their cells. Pods with labels of their own (jobs, stateful sets) are each a class.
+AT_MOST: Final = 4_000
 
 
 def _sign(plugin: Plugin, pod: PodInfo) -> Any:
@@ -60,6 +62,6 @@ class Classes:
             raise
         self._evaluations[key] = fresh
         self._evaluations.move_to_end(key)
-        if len(self._evaluations) > max(AT_LEAST, CELLS // max(1, len(fresh.names))):
+        if len(self._evaluations) > min(max(AT_LEAST, CELLS // max(1, len(fresh.names))), AT_MOST):
             self._evaluations.popitem(last=False)
         return fresh
