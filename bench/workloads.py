@@ -16,6 +16,7 @@ from bayplan.cluster.cluster import Cluster
 from bayplan.framework.plugin import Plugin
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.plugins import default_registry
 from bayplan.testing import PodBuilder, make_node, make_pod
 
 ZONE = "topology.kubernetes.io/zone"
@@ -82,6 +83,16 @@ def _low_cpu() -> type[Plugin]:
     return plugin
 
 
+def _of_a_tenant(i: int) -> PodBuilder:
+    return basic(i).labels({"tenant": "red", "AppID": "shop", "preferred-zone": "zone-1"})
+
+
+def _policies() -> tuple[type[Plugin], ...]:
+    names = "LowCpuScheduler CostOptimizationPlugin TenantIsolation AppSpread LoadBalancingPlugin"
+    found = [default_registry().get(name) for name in names.split()]
+    return tuple(plugin for plugin in found if plugin is not None)
+
+
 def workloads() -> dict[str, Workload]:
     """All rows that place pods, by name."""
     return {
@@ -92,6 +103,7 @@ def workloads() -> dict[str, Workload]:
         "distinct": Workload(5000, 5000, distinct, classes=5000, before=1000),
         "preemption": Workload(1000, 500, _high, before=4000, before_pod=_low, preempts=True),
         "user-plugin": Workload(5000, 10000, basic, plugins=(_low_cpu(),), usage=True),
+        "policies": Workload(5000, 10000, _of_a_tenant, plugins=_policies(), usage=True),
         "basic-100k": Workload(100_000, 20000, basic, checked=True),
         "memory-100k": Workload(100_000, 1000, basic, before=1_000_000),
     }
