@@ -41,6 +41,21 @@ def test_names_that_were_sent_come_back_as_names(tmp_path: Path) -> None:
     on_extender(tmp_path, scenario)
 
 
+def test_what_is_said_of_names_changes_when_a_node_does(tmp_path: Path) -> None:
+    async def scenario(calling: Caller) -> None:
+        await calling.post("filter", asking(NODES))
+        for _ in range(2):
+            _, answer = await calling.post("filter", asking(names=NAMES))
+            assert answer["FailedNodes"] == {"slow": "disk is slow"}
+        changed = {"metadata": {"name": "slow", "labels": {"disk": "fast"}}}
+        await calling.post("filter", asking([changed]))
+        _, answer = await calling.post("filter", asking(names=NAMES))
+        assert answer["NodeNames"] == ["best", "good", "poor", "slow"]
+        assert answer["FailedNodes"] == {}
+
+    on_extender(tmp_path, scenario)
+
+
 def test_a_node_that_changed_is_judged_anew(tmp_path: Path) -> None:
     async def scenario(calling: Caller) -> None:
         await calling.post("filter", asking(NODES))

@@ -6,8 +6,9 @@ between requests, and between the verbs. Called by ``serve.extender.server``; kn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -32,6 +33,27 @@ MAX_SCORE: Final = 10
 UNKNOWN: Final = "node is not known to the extender"
 
 
+#: Answers of filter that are kept; each may have some hundred kilobytes.
+_ANSWERS_KEPT: Final = 16
+
+
+class _Given(NamedTuple):
+    """An answer to filter: the same again while no verdict has changed and the same names are sent."""
+
+    evaluation: Evaluation
+    #: The end of the evaluation's log then: every change of a verdict is in there.
+    position: int
+    asked: Asked
+    text: msgspec.Raw
+
+    def holds_for(self, evaluation: Evaluation, asked: Asked) -> bool:
+        return (
+            self.evaluation is evaluation
+            and self.position == evaluation.log.end
+            and self.asked is asked
+        )
+
+
 class Answers:
     """Answers filter, prioritize and preempt."""
 
@@ -40,8 +62,7 @@ class Answers:
         #: By scheduler name; pods of other schedulers are judged by the first profile.
         self._desks = desks
         self._nodes = nodes
-        #: Who answered last, for metrics.
-        self.on_evaluation: Callable[[Desk], None] = lambda _desk: None
+        self._given: OrderedDict[int, _Given] = OrderedDict()
 
     def desk_of(self, pod: PodInfo) -> Desk:
         """The profile for a pod: that of its scheduler's name, or else the first."""
@@ -66,12 +87,11 @@ class Answers:
             return desk.classes.evaluation(pod), desk
         finally:
             desk.handle.deciding = False
-            self.on_evaluation(desk)
 
     # --- filter --------------------------------------------------------------------------------------------------------
 
-    def filter(self, arguments: wire.Arguments) -> wire.FilterAnswer:
-        """Which nodes pass, and what is wrong with the others.
+    def filter(self, arguments: wire.Arguments) -> msgspec.Raw:
+        """Which nodes pass, and what is wrong with the others: a ``wire.FilterAnswer`` in JSON.
 
         Raises:
             DecodeError: the request cannot be read.
@@ -81,12 +101,19 @@ class Answers:
         pod = self.pod(arguments.pod)
         evaluation, desk = self._evaluate(pod)
         desk.ring.add(Decision(pod, evaluation, {}))
-        passed = _passed(evaluation, asked)
-        failed: dict[str, str] = {}
-        unresolvable: dict[str, str] = {}
-        if not passed.all():
-            _say_why(evaluation, asked, passed, failed, unresolvable)
-        return answer_with(asked, passed, failed, unresolvable)
+        given = self._given.get(id(evaluation))
+        if given is not None and given.holds_for(evaluation, asked):
+            return given.text
+        text = msgspec.Raw(wire.encode(_filtered(evaluation, asked)))
+        if asked.text is not None:
+            self._keep(_Given(evaluation, evaluation.log.end, asked, text))
+        return text
+
+    def _keep(self, given: _Given) -> None:
+        self._given[id(given.evaluation)] = given
+        self._given.move_to_end(id(given.evaluation))
+        if len(self._given) > _ANSWERS_KEPT:
+            self._given.popitem(last=False)
 
     # --- prioritize ----------------------------------------------------------------------------------------------------
 
@@ -143,6 +170,15 @@ class Answers:
         if said is not None and said.code is Code.ERROR:
             raise PluginError(said.plugin, "Filter", said.message)
         return said is None
+
+
+def _filtered(evaluation: Evaluation, asked: Asked) -> wire.FilterAnswer:
+    passed = _passed(evaluation, asked)
+    failed: dict[str, str] = {}
+    unresolvable: dict[str, str] = {}
+    if not passed.all():
+        _say_why(evaluation, asked, passed, failed, unresolvable)
+    return answer_with(asked, passed, failed, unresolvable)
 
 
 def answer_with(

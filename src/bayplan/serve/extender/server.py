@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 _log: Final = get_logger(__name__)
 
 VERBS: Final = ("filter", "prioritize", "preempt", "bind")
-_PATIENCE_S: Final = 75.0
+#: Longer than Go keeps an idle connection, so that it is Go that hangs up; and the longest that a request's head may take.
+_PATIENCE_S: Final = 95.0
 _HANDSHAKE_S: Final = 10.0
 _CONNECTIONS: Final = 256
 _GOODBYE_S: Final = 5.0
