@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from bayplan.cluster import carriers, counts, tallies
+from bayplan.cycle import classes
 from bayplan.embedded.faults import Fault
 from bayplan.runtime.loop import MOST_SENDING
 from bayplan.testing import make_node
@@ -66,6 +70,40 @@ def test_case_20_there_is_a_bound_to_bindings_under_way(tmp_path: Path) -> None:
                 most = max(most, process.scheduler.binder.sending)
                 await rig.pass_s(0.5)
             assert most == MOST_SENDING
+
+    on_rig(scenario, tmp_path)
+
+
+def test_case_35_labels_and_shapes_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is remembered of pods has a bound; here a small one."""
+    for table, limit in ((classes, "AT_MOST"), (counts, "TALLIES")):
+        monkeypatch.setattr(table, limit, 40)
+    for table in (tallies, carriers):
+        monkeypatch.setattr(table, "IDLE", 40)
+
+    async def scenario(rig: Rig) -> None:
+        rig.add(*(make_node(f"n{i}").capacity(cpu="64") for i in range(3)))
+        async with rig.scheduler() as process:
+            await rig.until(lambda: process.synced)
+            desk = process.scheduler.counters["default-scheduler"].desk
+            kept = desk.cluster.counts
+            for turn in range(4):
+                names = [f"t{turn}-{i}" for i in range(50)]
+                for i, name in enumerate(names):
+                    pod = make_pod(name).label("name", name).requests(cpu=f"{turn * 50 + i + 1}m")
+                    pod.affinity({"name": name}, "kubernetes.io/hostname", anti=True)
+                    rig.add(pod.spread(1, "kubernetes.io/hostname", {"name": name}))
+                await rig.until_bound(*names)
+                for name in names:
+                    rig.delete("pods", name)
+                await rig.until(lambda: not len(desk.cluster.pods))
+            assert len(desk.classes) <= 40
+            assert len(kept.tallies.tallies) <= 40
+            assert len(kept.tallies.kins) <= 40
+            assert len(kept.carriers.carriers) <= 40
+            assert len(kept.carriers.interests) <= 40
 
     on_rig(scenario, tmp_path)
 

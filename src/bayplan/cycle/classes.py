@@ -43,6 +43,9 @@ class Classes:
         self.hits = 0
         self.misses = 0
 
+    def __len__(self) -> int:
+        return len(self._evaluations)
+
     def evaluation(self, pod: PodInfo) -> Evaluation:
         """What the profile says of every node for this pod, up to date."""
         key = pod.alike
