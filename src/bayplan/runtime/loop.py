@@ -141,7 +141,7 @@ class Loop:
         if deadline is not None and deadline <= now:
             queue.flush(now)
         while now < end and not self._stopping:
-            if self._binder.sending >= MOST_SENDING:
+            if self._binder.sending >= MOST_SENDING or self._extenders_are_busy():
                 return None
             queued = queue.pop(now)
             if queued is None:
@@ -150,6 +150,9 @@ class Loop:
             self._try(queued, now)
             now = clock.monotonic()
         return 0.0
+
+    def _extenders_are_busy(self) -> bool:
+        return self._extending is not None and self._extending.is_full
 
     # --- one attempt ---------------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from bayplan.runtime.extending.attempts import AT_ONCE
 from bayplan.runtime.extending.whole_nodes import WHOLE_NODES, WholeNode
 from bayplan.testing import make_node, make_pod
 from bayplan.testing.virtual_time import VirtualClock, run, settle
@@ -328,6 +329,26 @@ def test_a_slow_extender_holds_up_its_pod_alone() -> None:
         await bound(bench, "default/quick")
         assert bench.api.node_of("default/slow") == ""
         assert await bound(bench, "default/slow") == ["a"]
+
+    extended(scenario, **verbs("filter"))
+
+
+def test_pods_wait_their_turn_in_the_queue_s_order() -> None:
+    async def scenario(bench: Bench, foreign: Foreign) -> None:
+        async def take_a_second(_sent: dict[str, Any]) -> None:
+            await asyncio.sleep(1)
+
+        foreign.before = take_a_second
+        foreign.verbs["filter"] = only("a")
+        bench.add_nodes(make_node("a").capacity(pods="200"))
+        for number in range(AT_ONCE + 20):
+            bench.api.create(make_pod(f"p{number}").requests(cpu="1m"))
+        await asyncio.sleep(0.5)
+        assert len(foreign.calls) == AT_ONCE
+        bench.api.create(make_pod("urgent").requests(cpu="1m").priority(100))
+        await bound(bench, *(f"default/p{number}" for number in range(AT_ONCE + 20)))
+        asked = [sent["Pod"]["metadata"]["name"] for sent in foreign.asked("filter")]
+        assert asked.index("urgent") < AT_ONCE + 5
 
     extended(scenario, **verbs("filter"))
 

@@ -51,6 +51,10 @@ class Extending:
     def __init__(self, extenders: Sequence[ForeignExtender], api: Sender, pods: Pods) -> None:
         # Those that may be passed over come last (upstream: buildExtenders).
         self.extenders = sorted(extenders, key=lambda extender: extender.ignorable)
+        self._concerns_all = any(
+            extender.is_asked_first and not extender.config.managed_resources
+            for extender in extenders
+        )
         self._api = api
         self._pods = pods
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -63,9 +67,9 @@ class Extending:
         self.broke: Callable[[Queued, Exception, float], None]
 
     @property
-    def running(self) -> int:
-        """Attempts under way."""
-        return len(self._tasks)
+    def is_full(self) -> bool:
+        """Whether every further pod would have to wait: then it waits in the queue, in the queue's order."""
+        return self._concerns_all and len(self._tasks) >= AT_ONCE
 
     def concerns(self, pod: PodInfo) -> bool:
         """Whether any extender wants to be asked before the pod has a node."""
@@ -75,12 +79,7 @@ class Extending:
         return [
             extender
             for extender in self.extenders
-            if (
-                extender.config.filter_verb
-                or extender.config.prioritize_verb
-                or extender.config.preempt_verb
-            )
-            and extender.is_interested(pod)
+            if extender.is_asked_first and extender.is_interested(pod)
         ]
 
     # --- attempts ------------------------------------------------------------------------------------------------------
@@ -89,7 +88,12 @@ class Extending:
         """Make an attempt in a task of its own."""
         task = asyncio.get_running_loop().create_task(self._run(queued, desk, now))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        # The loop may be asleep: there is room again, or this pod is to be tried again at some time.
+        self.wake()
 
     def stop(self) -> None:
         """Break off the attempts under way: nothing has come of them yet."""
@@ -110,8 +114,6 @@ class Extending:
             self.act(queued, outcome, desk, now)
         except Exception as error:  # noqa: BLE001 - a mistake of ours: it costs this pod an attempt, and no other pod anything
             self.broke(queued, error, now)
-        # The loop may be asleep, and know nothing of when this pod is to be tried again.
-        self.wake()
 
     async def _decide(self, queued: Queued, desk: Desk) -> Outcome:
         pod = queued.pod

@@ -63,6 +63,10 @@ class ForeignExtender:
         self.config = config
         self.name = config.url_prefix
         self.ignorable = config.ignorable
+        #: Whether it has a verb for before a pod has a node.
+        self.is_asked_first = bool(
+            config.filter_verb or config.prioritize_verb or config.preempt_verb
+        )
         self._caller = caller
         self._cluster = cluster
         self._nodes = nodes
