@@ -89,6 +89,7 @@ def test_a_plugin_that_wants_fresh_values_gets_them() -> None:
         {"type": "prometheus", "url": "http://127.0.0.1:9", "queries": {"cpu": "up"}},
         {"type": "nodeLabels", "keys": {"price": "example.com/price"}},
         {"type": "csv", "file": "prices.csv"},
+        {"type": "numaTopology"},
     ],
     ids=lambda provider: provider["type"],
 )

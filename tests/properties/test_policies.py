@@ -32,6 +32,9 @@ ARGS: list[tuple[str, dict[str, Any]]] = [
             ]
         },
     ),
+    ("NUMATopology", {"mostNumaNodes": 2}),
+    ("NUMATopology", {"missing": "reject", "resources": ["cpu"]}),
+    ("NUMATopology", {"missing": "skip", "policy": "best-effort"}),
     ("BusinessAffinityPlugin", {}),
     ("AppSpread", {"maxPerNode": 2, "label": "app"}),
     ("TenantIsolation", {"dedicated": ["red"]}),
@@ -80,7 +83,18 @@ POD_LABELS = {
     "security-level": ["1", "2", "x"],
     "bayplan.io/latency-from": ["z1"],
 }
-METRICS = ["cpu", "memory", "cpu_stddev", "temperature", "price", "latency", "latency.z1"]
+METRICS = [
+    "cpu",
+    "memory",
+    "cpu_stddev",
+    "temperature",
+    "price",
+    "latency",
+    "latency.z1",
+    "numa.0.cpu",
+    "numa.1.cpu",
+    "numa.1.memory",
+]
 
 
 def some_of(values: dict[str, list[str]]) -> Any:
@@ -90,7 +104,9 @@ def some_of(values: dict[str, list[str]]) -> Any:
 NODES = st.tuples(
     some_of(LABELS),
     st.dictionaries(
-        st.sampled_from(METRICS), st.sampled_from([0, 0.2, 0.55, 0.9, 6, 33, 77]), max_size=6
+        st.sampled_from(METRICS),
+        st.sampled_from([0, 0.2, 0.55, 0.9, 6, 33, 77, 900, 2**31]),
+        max_size=6,
     ),
     st.integers(0, 2),
 )
@@ -133,6 +149,9 @@ def test_both_forms_say_the_same(
     desks = [make_desk(cluster, form, args={name: args}) for form in (plugin, per_node(plugin))]
     for number, (labels, cpu, gpus) in enumerate(pods):
         pod = make_pod(f"p{number}").labels(labels).requests(cpu=f"{cpu}m", memory="1Gi")
+        if number % 2:  # Guaranteed
+            requests = pod.manifest["spec"]["containers"][0]["resources"]["requests"]
+            pod.manifest["spec"]["containers"][0]["resources"]["limits"] = dict(requests)
         if gpus:
             pod.requests({"nvidia.com/gpu": "1"})
         else:

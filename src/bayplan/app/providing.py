@@ -12,6 +12,7 @@ from bayplan.client.retry import NEVER
 from bayplan.framework.config import live_data
 from bayplan.framework.events import Action, ClusterEvent, Resource
 from bayplan.providers.metrics_server import MetricsServer
+from bayplan.providers.numa_topology import NumaTopology
 from bayplan.providers.poller import Poller, Times
 from bayplan.providers.prometheus import Prometheus
 from bayplan.providers.source import Source, known_nodes
@@ -61,13 +62,15 @@ def source_of(
 ) -> Source:
     """What a provider's settings describe."""
     nodes = partial(known_nodes, cluster)
+
+    async def fetch(path: str) -> bytes:
+        request = Request("GET", path, retry=NEVER)
+        return await api.send(request, Lane.READ, timeout_s=_TIMEOUT_S)
+
     match provider.type:
+        case live_data.NUMA_TOPOLOGY:
+            return NumaTopology(fetch)
         case live_data.METRICS_SERVER:
-
-            async def fetch(path: str) -> bytes:
-                request = Request("GET", path, retry=NEVER)
-                return await api.send(request, Lane.READ, timeout_s=_TIMEOUT_S)
-
             return MetricsServer(fetch, nodes)
         case live_data.PROMETHEUS:
             return Prometheus(provider.url, provider.queries, provider.node_label)

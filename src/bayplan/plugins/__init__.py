@@ -51,6 +51,7 @@ _POLICIES: Final = (
     ("load_balancing_plugin", "LoadBalancingPlugin"),
     ("low_cpu_scheduler", "LowCpuScheduler"),
     ("network_latency_plugin", "NetworkLatencyPlugin"),
+    ("numa_topology", "NUMATopology"),
     ("tenant_isolation", "TenantIsolation"),
 )
 #: Second names of default plugins.

@@ -13,6 +13,7 @@ from bayplan.framework.config.fields import invalid, required
 from bayplan.framework.config.section import Section
 
 METRICS_SERVER: Final = "metricsServer"
+NUMA_TOPOLOGY: Final = "numaTopology"
 PROMETHEUS: Final = "prometheus"
 NODE_LABELS: Final = "nodeLabels"
 STATIC: Final = "static"
@@ -21,6 +22,7 @@ CSV: Final = "csv"
 #: By type: the one field that a provider of it cannot do without.
 _NEEDS: Final = {
     METRICS_SERVER: "",
+    NUMA_TOPOLOGY: "",
     PROMETHEUS: "queries",
     NODE_LABELS: "keys",
     STATIC: "values",
