@@ -6,8 +6,12 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bayplan.cycle.attempt import attempt
 from bayplan.cycle.outcome import Placed
+from bayplan.framework.config import load_config
+from bayplan.plugins import default_registry
 from bayplan.testing import decide, make_cluster, make_desk, make_node, make_pod
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -61,3 +65,28 @@ def test_the_extender_s_plugin_is_at_most_twenty_lines_and_works_in_a_scheduler_
     answer = decide(make_pod("web").label("disk", "fast"), cluster, fast)
     assert answer.node == "a"
     assert answer.why_not("b") == "disk is slow"
+
+
+@pytest.mark.parametrize("path", sorted((EXAMPLES / "policies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_configurations_of_policies_load(path: Path) -> None:
+    loaded = load_config(path, default_registry())
+    assert not loaded.warnings
+    assert loaded.own.providers
+
+
+def test_my_custom_plugins() -> None:
+    one, other = _load("my_custom_plugin_a").MyCustomPluginA, _load("my_custom_plugin_b")
+    cluster = make_cluster(
+        make_node("a").label("team", "red").capacity(pods="4"),
+        make_node("b").capacity(pods="4"),
+        make_pod("r").on("a"),
+    )
+    answer = decide(make_pod("p").label("team", "red"), cluster, one, other.MyCustomPluginB)
+    assert [answer.score(node, "MyCustomPluginA") for node in "ab"] == [100, 0]
+    assert [answer.score(node, "MyCustomPluginB") for node in "ab"] == [75, 100]
+
+
+def test_custom_plugin_has_no_opinion() -> None:
+    cluster = make_cluster(make_node("a"), make_node("b").usage(cpu=1))
+    answer = decide(make_pod("p"), cluster, _load("custom_plugin").CustomPlugin)
+    assert [answer.score(node, "CustomPlugin") for node in "ab"] == [100, 100]

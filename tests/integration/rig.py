@@ -135,14 +135,17 @@ class Rig:
     # --- schedulers ----------------------------------------------------------------------------------------------------
 
     def _options(self, config: Obj | None, serving: Serving, *, dry_run: bool) -> Options:
+        """``config``: what differs from the defaults; ``own`` in it goes into a BayplanConfiguration."""
         document = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
             "leaderElection": {"leaderElect": False},
             **(config or {}),
         }
+        own = {"apiVersion": "bayplan.io/v1alpha1", "kind": "BayplanConfiguration"}
+        own.update(document.pop("own", {}))
         file = self.folder / "config.yaml"
-        file.write_text(yaml.safe_dump(document), encoding="utf-8")
+        file.write_text(yaml.safe_dump_all([document, own]), encoding="utf-8")
         kubeconfig = self.folder / "kubeconfig"
         access = self.api.kubeconfig()
         if self.token_file is not None:

@@ -8,7 +8,7 @@ Reads:  ``alibabacloud.com/gpu-milli`` and ``gpu-count`` of the pod (annotations
         of each node, its free CPU and memory. ``typicalPods`` tells what pods are to be expected; where it is empty
         the 32 most common kinds among the placed pods stand for them, counted anew after ``updateEvery`` changes.
 Says:   turns down nodes without so many devices with so much left. As score, how little the pod adds to the node's
-        fragmentation (or how much it takes off): 100 for the best node, 0 for the worst. A pod gets the fullest devices
+        fragmentation (or how much it takes off): 100 for the best node, 0 where it strands half a GPU more. A pod gets the fullest devices
         that have room; which these are stands in its annotation ``alibabacloud.com/gpu-index``, put there by the binding.
 """
 
@@ -41,6 +41,8 @@ from bayplan import (
 TOO_LITTLE: Final = Rejected("Insufficient GPU devices")
 #: More kinds of pods than this change the scores by less than a hundredth.
 MOST_KINDS: Final = 32
+#: A node that strands so many thousandths more than the best one gets 0: finer steps among the good ones matter more.
+RANGE: Final = 500
 #: Larger than what is left of any device.
 NO_ROOM: Final = 1 << 20
 
@@ -161,11 +163,11 @@ class GPUFragmentation(FilterPlugin, ScorePlugin):
         return total
 
     def normalize(self, raw: Scores, feasible: Mask, state: CycleState) -> Scores:
-        in_play = raw[feasible]
-        if not len(in_play) or in_play.min() == in_play.max():
+        if not self._kinds or not feasible.any():
             return np.zeros_like(raw)
-        low, high = int(in_play.min()), int(in_play.max())
-        scores: Scores = (np.clip(raw, low, high) - low) * 100 // (high - low)
+        behind = int(raw[feasible].max()) - raw
+        whole = RANGE * sum(kind.weight for kind in self._kinds)
+        scores: Scores = np.clip(100 - behind * 100 // whole, 0, 100)
         return scores
 
     def wakes_on(self) -> Sequence[WakeOn]:

@@ -1,0 +1,60 @@
+"""A whole run in which pods are placed by what providers say of the nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bayplan.testing import make_node
+from tests.integration.rig import Obj, Rig, make_pod, on_rig
+
+
+def config(*names: str) -> Obj:
+    """The default plugins and these."""
+    enabled = [{"name": name} for name in names]
+    return {"profiles": [{"plugins": {"multiPoint": {"enabled": enabled}}}]}
+
+
+def test_pods_wait_for_data_and_follow_them(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("node,price\na,1\nb,1\n")
+    provider = {"name": "t", "type": "csv", "file": "table.csv", "interval": "10s"}
+    given = config("LowCpuScheduler", "CostOptimizationPlugin") | {"own": {"providers": [provider]}}
+
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"), make_node("b"), make_pod("web").requests(cpu="1"))
+        async with rig.scheduler(config=given):
+            await rig.until(lambda: rig.condition("web"))
+            assert "2 no data for 'cpu'" in rig.condition("web")["message"]
+            table.write_text("node,price,cpu\na,1,0.9\nb,1,0.2\n")
+            await rig.until_bound("web")
+            assert rig.node_of("web") == "b"
+            table.write_text("node,price,cpu\na,1,0.1\nb,1,0.95\n")
+            await rig.pass_s(11)
+            rig.add(make_pod("next").requests(cpu="1"))
+            await rig.until_bound("next")
+            assert rig.node_of("next") == "a"
+
+    on_rig(scenario, tmp_path)
+
+
+def test_a_binding_says_which_shared_gpus_a_pod_has_got(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a").capacity({"nvidia.com/gpu": "2"}))
+        for name in ("one", "two", "three"):
+            rig.add(make_pod(name).annotation("alibabacloud.com/gpu-milli", "600"))
+        async with rig.scheduler(config=config("GPUFragmentation")):
+            await rig.until(lambda: sum(bool(rig.node_of(n)) for n in ("one", "two", "three")) == 2)
+            bound = [n for n in ("one", "two", "three") if rig.node_of(n)]
+            notes = [rig.pod(n)["metadata"]["annotations"] for n in bound]
+            assert sorted(note["alibabacloud.com/gpu-index"] for note in notes) == ["0", "1"]
+            (left,) = {"one", "two", "three"} - set(bound)
+            await rig.until(lambda: rig.condition(left))
+            assert "Insufficient GPU devices" in rig.condition(left)["message"]
+            rig.delete("pods", bound[0])
+            await rig.until_bound(left)
+            assert (
+                rig.pod(left)["metadata"]["annotations"]["alibabacloud.com/gpu-index"]
+                == (notes[0]["alibabacloud.com/gpu-index"])
+            )
+
+    on_rig(scenario, tmp_path)
