@@ -74,7 +74,7 @@ def start_ours(stage: Stage, *, cluster: bool, secure: bool = False) -> Ours:
         words += [f"--tls-cert={tls.pop('server')}", f"--tls-key={tls.pop('serverKey')}"]
         words.append(f"--client-ca={tls['caFile']}")
     if cluster:
-        words.append(f"--kubeconfig={plane.user('extender', ['system:masters']).kubeconfig}")
+        words.append(f"--kubeconfig={stage.account().kubeconfig}")
     ours = Ours(plane.start("extender", words), port, secure, tls)
     wait_ready(ours.listens, ours.process, START_S)
     return ours
@@ -169,7 +169,7 @@ def test_the_printed_stanza_is_what_kube_scheduler_takes(stage: Stage) -> None:
     ours = start_ours(stage, cluster=True)
     words = [*PROGRAM, f"--config={EXAMPLE / 'config.yaml'}"]
     words += [f"--plugin-dir={EXAMPLE}", f"--bind=127.0.0.1:{ours.port}", "--print-config"]
-    words.append(f"--kubeconfig={stage.plane.user('extender', ['system:masters']).kubeconfig}")
+    words.append(f"--kubeconfig={stage.account().kubeconfig}")
     printed = _output(stage, words)
     stage.plane.start_scheduler(yaml.safe_load(printed))
     stage.add(theirs("web", disk="fast"))
