@@ -30,6 +30,8 @@ class Proxy:
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loses_answers = False
+        #: So many pieces of answers and watches got lost.
+        self.lost = 0
         self._stopped_up: set[asyncio.StreamWriter] = set()
 
     def __enter__(self) -> Proxy:
@@ -129,7 +131,10 @@ class Proxy:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, answers: bool
     ) -> None:
         while piece := await reader.read(_PIECE):
-            if writer in self._stopped_up or (answers and self._loses_answers):
+            if writer in self._stopped_up:
+                continue
+            if answers and self._loses_answers:
+                self.lost += 1
                 continue
             writer.write(piece)
             await writer.drain()
