@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayplan.cluster.audit import audit
 from bayplan.cluster.columns import Rows
-from bayplan.cluster.devices import COUNT, INDEX, MILLI, Devices, Share, fullest, share_of
+from bayplan.cluster.devices import COUNT, GPU, INDEX, MILLI, Devices, Share, fullest, share_of
+from bayplan.testing import make_cluster, make_node, make_pod
 
 
 @pytest.mark.parametrize(
@@ -77,3 +79,15 @@ def test_what_goes_gives_back_what_it_took(steps: list[tuple[int, int, int]]) ->
                 right[device] -= held.milli
         assert devices.free(0, 4) == right
         assert min(right) >= 0
+
+
+def test_a_recount_finds_what_is_wrong() -> None:
+    pod = make_pod("p").annotation(MILLI, "300").on("n").build()
+    cluster = make_cluster(make_node("n").capacity({GPU: "2"}), pod)
+    assert audit(cluster) == []
+    devices = cluster.nodes.devices
+    devices.taken[0].data[0] = 250
+    assert audit(cluster) == ["node n: 250 of GPU 0 is taken, counted 300"]
+    devices.taken[0].data[0] = 300
+    devices.held["default/p"] = devices.held["default/p"]._replace(row=7)
+    assert audit(cluster)[0] == "pod default/p holds GPUs of a node that it is not on"

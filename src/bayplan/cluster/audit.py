@@ -31,6 +31,7 @@ def stages(cluster: Cluster, sample: recount.Sample | None = None) -> Iterator[l
     yield _facts(cluster)
     yield _usage(cluster)
     yield _ports(cluster)
+    yield _devices(cluster)
     yield from recount.stages(
         cluster.counts, cluster.nodes, cluster.pods, cluster.namespaces, sample
     )
@@ -120,6 +121,25 @@ def _usage(cluster: Cluster) -> list[str]:
             [column.data[row] for column in nodes.allocatable]
         ):
             wrong.append(f"node {name} is gone and still offers resources")
+    return wrong
+
+
+def _devices(cluster: Cluster) -> list[str]:
+    """Shared GPUs: each holder is where it is said to be, and what is taken is what they hold."""
+    devices, pods = cluster.nodes.devices, cluster.pods
+    taken: Counter[tuple[int, int]] = Counter()
+    wrong = []
+    for key, held in devices.held.items():
+        row = pods.row_of.get(key)
+        if row is None or int(pods.node_row.data[row]) != held.row:
+            wrong.append(f"pod {key} holds GPUs of a node that it is not on")
+        taken.update({(held.row, device): held.milli for device in held.devices})
+    for device, column in enumerate(devices.taken):
+        for row in range(cluster.nodes.rows.used):
+            kept, counted = int(column.data[row]), taken[row, device]
+            if kept != counted:
+                node = cluster.nodes.names[row]
+                wrong.append(f"node {node}: {kept} of GPU {device} is taken, counted {counted}")
     return wrong
 
 
