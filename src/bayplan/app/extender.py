@@ -202,7 +202,8 @@ async def extending(options: ExtenderOptions, clock: Clock) -> AsyncIterator[int
         stack.enter_context(watchdog)
         server = _server(scheduler, informers, watchdog, around, options.bounds)
         tasks = [asyncio.create_task(informer.run()) for informer in informers]
-        tasks.append(asyncio.create_task(_settle(informers)))
+        if informers:
+            tasks.append(asyncio.create_task(_settle(informers)))
         stack.push_async_callback(_end, tasks)
         stack.push_async_callback(server.close)
         tls, wants_certificate = _tls(options)

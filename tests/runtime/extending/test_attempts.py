@@ -247,7 +247,12 @@ WRONG = [
     pytest.param(
         b"HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n{}", "longer than", id="100 MB"
     ),
+    pytest.param(b"HTTP/1.1 200 OK\r\n\r\n" + b" " * (6 << 20), "longer than", id="more and more"),
+    pytest.param(b"this is no HTTP\r\n\r\n", "extender at", id="not HTTP"),
+    pytest.param(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000, "extender at", id="long header"),
     pytest.param(as_reply(b"{" * 100_000), "cannot be read", id="nonsense"),
+    pytest.param(as_reply(b"\xff\xfe"), "cannot be read", id="no text"),
+    pytest.param(as_reply(b'{"NodeNames":{"a":1}}'), "cannot be read", id="another type"),
     pytest.param(as_reply(b'{"NodeNames":["z"]}'), "not found in the input", id="unknown name"),
     pytest.param(as_reply(b'{"Error":"out of order"}'), "out of order", id="an error"),
     pytest.param(b"", "extender at", id="hangs up"),

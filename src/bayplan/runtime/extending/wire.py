@@ -105,9 +105,14 @@ def read_filter(answer: bytes, *, names: bool) -> FilterAnswer:
         nodes = _as(_NodeList | None, fields, "nodes")
         if nodes is not None:
             left = [node.metadata.name for node in nodes.items or ()]
-    failed = _as(dict[str, str] | None, fields, "failednodes") or {}
-    unresolvable = _as(dict[str, str] | None, fields, "failedandunresolvablenodes") or {}
-    return FilterAnswer(left, failed, unresolvable)
+    return FilterAnswer(
+        left, _reasons(fields, "failednodes"), _reasons(fields, "failedandunresolvablenodes")
+    )
+
+
+def _reasons(fields: Mapping[str, msgspec.Raw], name: str) -> dict[str, str]:
+    found = _as(dict[str, str | None] | None, fields, name) or {}
+    return {node: reason or "" for node, reason in found.items()}
 
 
 def read_scores(answer: bytes) -> list[tuple[str, int]]:
