@@ -28,6 +28,7 @@ from bayplan.cycle.attempt import attempt
 from bayplan.cycle.outcome import Failed, Placed, Unplaced
 from bayplan.errors import PluginError
 from bayplan.framework.plugin import Plugin
+from bayplan.framework.status import Code, Verdicts
 from bayplan.testing import decide, make_cluster, make_desk, make_node, make_pod
 
 
@@ -128,6 +129,30 @@ def test_plugins_after_one_that_turned_the_pod_down_for_good_are_not_asked_later
         outcome = attempt(cluster.info(near.build()), desk)
         assert isinstance(outcome, Unplaced)
         assert 'persistentvolumeclaim "absent" not found' in outcome.message
+
+
+def test_an_error_about_a_node_counts_from_when_nothing_else_turns_the_node_down() -> None:
+    class Confused(FilterPlugin):
+        reads = Reads.NOTHING
+
+        def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Verdicts:
+            bad = np.array([nodes.name(i) == "bad" for i in range(len(nodes))])
+            return Verdicts(bad.astype(np.int16), (Rejected("confused", code=Code.ERROR),))
+
+    there = make_pod("there").requests(cpu="4").on("bad")
+    cluster = make_cluster(make_node("bad"), make_node("good"), there)
+    desk = make_desk(cluster, Confused)
+    info = cluster.info(make_pod("web").requests(cpu="1").build())
+    for _ in range(2):
+        placed = attempt(info, desk)
+        assert isinstance(placed, Placed)
+        assert placed.node == "good"
+    cluster.remove(there.build())
+    failed = attempt(info, desk)
+    assert isinstance(failed, Failed)
+    assert "confused" in str(failed.error)
+    cluster.put(there.version("2").uid("another").build())
+    assert isinstance(attempt(info, desk), Placed)
 
 
 # --- bad plugins -------------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class Evaluation:
     def catch_up(self, pod: PodInfo) -> bool:
         """Bring everything up to date for the next pod; False where only a fresh evaluation will do."""
         journal = self.view.cluster.journal
-        if journal.node_set != self.node_set or self._is_personal():
+        if journal.node_set != self.node_set or self._is_personal() or self._errs():
             return False
         news = journal.since(self.position)
         if news is None or len(news[0]) > 16 + TOO_MANY * len(self.names):
@@ -114,12 +114,15 @@ class Evaluation:
         self.plan.laps.lap("PreFilter")
         if self.feasible is not None:
             self._refresh(pod, stale, *news)
-        return not self._is_personal()
+        return not (self._is_personal() or self._errs())
 
     def _is_personal(self) -> bool:
         return (self.feasible is not None and self.feasible.personal) or (
             self.rank is not None and self.rank.personal
         )
+
+    def _errs(self) -> bool:
+        return self.feasible is not None and self.feasible.errs
 
     def _stale(self, pod: PodInfo) -> set[str]:
         """Plugins for which something cluster-wide has changed."""
@@ -158,6 +161,8 @@ class Evaluation:
             feasible.refresh(pod, changes)
         feasible.judge_unknown(pod)
         self.plan.laps.lap("Filter")
+        if feasible.errs:
+            return
         if self.rank is not None:
             self.rank.refresh(pod, changes, stale, feasible.flipped)
             self.plan.laps.lap("Score")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.cluster.podinfo import PersonalPod
-from bayplan.cycle.filtering import Fixed, NodeVerdict, Verdict, raise_if_error
+from bayplan.cycle.filtering import Fixed, NodeVerdict, Verdict, error_among, raise_if_error
 from bayplan.cycle.undo import OldIndex, OldVerdicts
 from bayplan.framework.status import unresolvable
 
@@ -37,6 +37,9 @@ class Feasible:
         self.fails: NDArray[np.int16] = np.zeros(self.n, np.int16)
         #: Rows whose openness changed in the last refresh; None: any may have.
         self.flipped: list[int] | None = None
+        #: A plugin's verdict on some row is an error. While another plugin turns the row down before it, nobody hears of
+        #: it; whether that is still so is found out anew at each attempt.
+        self.errs = False
         #: A per-node plugin read what sets one pod apart from the next.
         self.personal = False
         self._add(Fixed(ground.nodes.alive, NO_NODE))
@@ -67,6 +70,7 @@ class Feasible:
         part.index = part.judge_all(pod, self.nodes, self.state)
         if part.index is not None:
             raise_if_error(part, part.index[self.fails == 0])
+            self.errs |= error_among(part, part.index) is not None
 
     def _judge_nodes(self, part: NodeVerdict, pod: PodInfo, rows: list[int]) -> None:
         personal = PersonalPod(pod)
@@ -96,7 +100,7 @@ class Feasible:
                 self.fails += new != 0
             part.index = new
             if new is not None:
-                raise_if_error(part, new[self.fails == 1])
+                self.errs |= error_among(part, new) is not None
             self.flipped = None
         if self.flipped is None:
             np.equal(self.fails, 0, out=self.open)
@@ -134,7 +138,7 @@ class Feasible:
                 delta = (part.index[rows[changed]] != 0).astype(np.int8) - (before[changed] != 0)
                 for row, change in zip(rows[changed].tolist(), delta.tolist(), strict=True):
                     self._count(row, change)
-        raise_if_error(part, new)
+        self.errs |= error_among(part, new) is not None
 
     def _count(self, row: int, change: int) -> None:
         if not change:

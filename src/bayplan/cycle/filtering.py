@@ -121,7 +121,15 @@ _NOBODY = _Nobody()
 
 
 def raise_if_error(part: Verdict, numbers: NDArray[np.int16] | int) -> None:
-    """An Error verdict fails the whole attempt, as in Kubernetes."""
+    """An Error verdict on a node in play fails the whole attempt, as in Kubernetes."""
+    error = error_among(part, numbers)
+    if error is not None:
+        raise PluginError(part.plugin.name, "Filter", error.message)
+
+
+def error_among(part: Verdict, numbers: NDArray[np.int16] | int) -> Rejected | None:
+    """The Error among some verdicts of a plugin."""
     for i, outcome in enumerate(part.outcomes):
         if outcome.code is Code.ERROR and np.any(np.asarray(numbers) == i + 1):
-            raise PluginError(part.plugin.name, "Filter", outcome.message)
+            return outcome
+    return None
