@@ -25,6 +25,7 @@ import msgspec
 from bayplan.app.assembly import Surroundings, assemble
 from bayplan.app.options import Options, configure
 from bayplan.app.process import informers_of
+from bayplan.app.providing import pollers_of
 from bayplan.client import resources
 from bayplan.client.api import Api
 from bayplan.client.config import load
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from bayplan.framework.config import Configuration
     from bayplan.framework.config.resolved import ProfileConfig
     from bayplan.framework.registry import Registry
+    from bayplan.providers.poller import Poller
     from bayplan.runtime.scheduler import Scheduler
     from bayplan.serve.extender.wire import BindingArguments
 
@@ -202,8 +204,9 @@ async def extending(options: ExtenderOptions, clock: Clock) -> AsyncIterator[int
         stack.enter_context(watchdog)
         server = _server(scheduler, informers, watchdog, around, options.bounds)
         tasks = [asyncio.create_task(informer.run()) for informer in informers]
-        if informers:
-            tasks.append(asyncio.create_task(_settle(informers)))
+        # What plugins know from outside, ``node.usage`` above all.
+        pollers = pollers_of(config, scheduler, around)
+        tasks.append(asyncio.create_task(_provide(pollers, informers)))
         stack.push_async_callback(_end, tasks)
         stack.push_async_callback(server.close)
         tls, wants_certificate = _tls(options)
@@ -241,13 +244,17 @@ def _server(
     return server
 
 
-async def _settle(informers: Sequence[Informer[Any]]) -> None:
-    """Once all is listed, what is there stays: the collector need not look at it again and again."""
+async def _provide(pollers: Sequence[Poller], informers: Sequence[Informer[Any]]) -> None:
+    """Once all is listed what is measured has rows to go to, and the collector need not look at what is there again."""
     while not all(informer.synced for informer in informers):  # noqa: ASYNC110 - informers tell nobody
         await asyncio.sleep(0.05)
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 50, 100)
+    if informers:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 50, 100)
+    async with asyncio.TaskGroup() as polling:
+        for poller in pollers:
+            polling.create_task(poller.run())
 
 
 async def _end(tasks: Sequence[asyncio.Task[None]]) -> None:
