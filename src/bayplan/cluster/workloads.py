@@ -6,6 +6,7 @@ Fed by the cluster; read by PodTopologySpread, whose default constraints spread 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from bayplan.cluster.changes import Reads
 from bayplan.errors import SelectorError
@@ -24,12 +25,11 @@ _CONTROLLERS: Final = {
     ("apps/v1", "ReplicaSet"),
     ("apps/v1", "StatefulSet"),
 }
-#: Answers that are remembered.
-_REMEMBERED: Final = 16_384
+#: Answers that are remembered for pods of the same labels, by owner.
+_REMEMBERED: Final = 1024
 
 
 class _Answer(NamedTuple):
-    kin: Kin
     version: int
     selector: Selector | None
 
@@ -44,7 +44,8 @@ class Workloads:
         #: By namespace, kind and name.
         self._controllers: dict[tuple[str, str, str], dict[str, str] | Selector] = {}
         self._versions: dict[str, int] = {}
-        self._answers: dict[tuple[int, object], _Answer] = {}
+        #: As long as there are pods with these labels: a churning cluster does not grow.
+        self._answers: WeakKeyDictionary[Kin, dict[object, _Answer]] = WeakKeyDictionary()
 
     def put(self, obj: Workload) -> None:
         """Add a workload or bring it up to date."""
@@ -86,15 +87,18 @@ class Workloads:
         None where nothing selects it.
         """
         kin, owner = pod.kin, pod.owner
-        key = (kin.id, None if owner is None else (owner.api_version, owner.kind, owner.name))
+        key = None if owner is None else (owner.api_version, owner.kind, owner.name)
         version = self._versions.get(kin.namespace, 0)
-        known = self._answers.get(key)
-        if known is not None and known.version == version and known.kin is kin:
+        answers = self._answers.get(kin)
+        if answers is None:
+            answers = self._answers[kin] = {}
+        known = answers.get(key)
+        if known is not None and known.version == version:
             return known.selector
-        if len(self._answers) >= _REMEMBERED:
-            self._answers.clear()
+        if len(answers) >= _REMEMBERED:
+            answers.clear()
         selector = self._selector_for(pod)
-        self._answers[key] = _Answer(kin, version, selector)
+        answers[key] = _Answer(version, selector)
         return selector
 
     def _selector_for(self, pod: PodInfo) -> Selector | None:
