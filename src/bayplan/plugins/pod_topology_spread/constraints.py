@@ -36,7 +36,7 @@ HONOR: Final = "Honor"
 #: Effects of taints that keep pods away.
 _KEEPS_AWAY: Final = frozenset(("NoSchedule", "NoExecute"))
 #: Plans that are remembered.
-_REMEMBERED: Final = 16_384
+_REMEMBERED: Final = 2_048
 
 
 @dataclass(frozen=True, slots=True, eq=False)
