@@ -132,9 +132,13 @@ def way_of(verdict: Verdict) -> str:
 
 def chunks(arguments: argparse.Namespace) -> Iterator[list[Case]]:
     suites = tuple(arguments.suite or ())
+    # Equals are kept in the order in which they came, and in a stream they come in another one.
+    apart = arguments.manner != "once"
     for start in range(arguments.start, arguments.start + arguments.cases, CHUNK):
         stop = min(start + CHUNK, arguments.start + arguments.cases)
-        yield [make_case(arguments.seed, number, suites) for number in range(start, stop)]
+        yield [
+            make_case(arguments.seed, number, suites, apart=apart) for number in range(start, stop)
+        ]
 
 
 def show_case(name: str) -> int:

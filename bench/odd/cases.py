@@ -7,7 +7,7 @@ from typing import Final
 
 from bench.odd import configs, neighbours, pods, selectors, storage
 from bench.odd.clusters import a_cluster, names_of
-from bench.odd.evictions import nominate, perhaps_preempting, preemption, tell_apart
+from bench.odd.evictions import SORTED_STABLY, nominate, perhaps_preempting, preemption, tell_apart
 from bench.odd.luck import Luck, Thing
 from bench.odd.wear import wear
 
@@ -15,13 +15,15 @@ from bench.odd.wear import wear
 WORN: Final = 0.2
 
 
-def make_case(seed: int, number: int, suites: tuple[str, ...] = ()) -> Thing:
-    """The case of this number; the same one each time."""
+def make_case(
+    seed: int, number: int, suites: tuple[str, ...] = (), *, apart: bool = False
+) -> Thing:
+    """The case of this number; the same one each time. With ``apart`` no two pods that may be evicted are equals."""
     luck = Luck(f"{seed}/{number}")
     suite = luck.one(suites or tuple(name for name in SUITES if name != "limits"))
     case = {"id": f"{suite}-odd{seed}-{number}", "suite": suite, **SUITES[suite](luck)}
     if case.get("preempt"):
-        tell_apart(case["pods"])
+        tell_apart(case["pods"], 0 if apart else SORTED_STABLY)
     if luck.chance(WORN):
         wear(luck, case)
     return {field: value for field, value in case.items() if value != []} | {"nodes": case["nodes"]}

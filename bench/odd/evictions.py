@@ -9,8 +9,8 @@ from bench.odd import neighbours, pods, selectors
 from bench.odd.clusters import a_cluster, names_of
 from bench.odd.luck import Luck, Thing, thing
 
-#: Up to so many, Go's sort.Slice is an insertion sort.
-_SORTED_STABLY: Final = 12
+#: Up to so many, Go's sort.Slice is an insertion sort, which keeps equals in order.
+SORTED_STABLY: Final = 12
 
 
 def preemption(luck: Luck) -> Thing:
@@ -104,11 +104,11 @@ def nominate(luck: Luck, case: Thing, share: float) -> None:
     luck.maybe(case, "queued", 0.7, lambda: True)
 
 
-def tell_apart(placed: list[Thing]) -> None:
-    """Give pods different start times on nodes with more than Go's sort keeps in order among equals."""
+def tell_apart(placed: list[Thing], crowd: int) -> None:
+    """Give pods different start times on nodes with more than so many."""
     crowds = Counter(pod["spec"].get("nodeName") for pod in placed)
     for i, pod in enumerate(placed):
-        if crowds[pod["spec"].get("nodeName")] > _SORTED_STABLY and "startTime" in pod["status"]:
+        if crowds[pod["spec"].get("nodeName")] > crowd and "startTime" in pod["status"]:
             pod["status"]["startTime"] = (
                 f"{pod['status']['startTime'][:14]}{i // 60:02}:{i % 60:02}Z"
             )
