@@ -67,7 +67,9 @@ def test_the_extender_s_plugin_is_at_most_twenty_lines_and_works_in_a_scheduler_
     assert answer.why_not("b") == "disk is slow"
 
 
-@pytest.mark.parametrize("path", sorted((EXAMPLES / "policies").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((EXAMPLES / "policies").glob("*.yaml")), ids=lambda path: path.stem
+)
 def test_configurations_of_policies_load(path: Path) -> None:
     loaded = load_config(path, default_registry())
     assert not loaded.warnings

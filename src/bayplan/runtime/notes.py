@@ -1,5 +1,4 @@
-"""Annotations that a binding puts on its pod: how long scheduling took, which shared GPUs it
-has got and, where it asks for it, why this node.
+"""Annotations that a binding puts on its pod: the time it took, the shared GPUs it got and, where it asks, why this node.
 
 Filled by ``runtime.binding`` around each Bind; read when the request is built. The API server merges them into the pod,
 so that they cost no call of their own.
