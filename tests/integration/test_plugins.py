@@ -1,7 +1,9 @@
-"""Fault cases 50 and 51: numbers that users make up, and plugins that do as they like."""
+"""Fault cases 47, 50 and 51: foreign extenders, numbers that users make up, plugins that do as they like."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import pytest
 from bayplan.errors import PluginHung
 from bayplan.testing import make_node
 from tests.integration.plugins import Odd, profile
-from tests.integration.rig import Rig, make_pod, on_rig
+from tests.integration.rig import Obj, Rig, make_pod, on_rig
+from tests.runtime.extending.foreign import foreign_extender, only
 
 
 def raises() -> float:
@@ -80,5 +83,50 @@ def test_case_50_numbers_that_users_make_up(tmp_path: Path) -> None:
         async with rig.scheduler():
             rig.add(pod)
             await rig.until_bound("web")
+
+    on_rig(scenario, tmp_path)
+
+
+def as_reply(answer: object) -> bytes:
+    body = json.dumps(answer).encode()
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        pytest.param(b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n", "code 500", id="500"),
+        pytest.param(
+            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+            "code 302",
+            id="a redirect",
+        ),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 104857600\r\n\r\n{}", "longer than", id="100 MB"
+        ),
+        pytest.param(as_reply({"NodeNames": ["z"]}), "not found in the input", id="wrong names"),
+        pytest.param(None, "extender at", id="no answer"),
+    ],
+)
+def test_case_47_an_extender_goes_wrong_and_comes_right(
+    tmp_path: Path, raw: bytes | None, said: str
+) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"))
+        async with foreign_extender() as foreign:
+            foreign.raw = raw
+            foreign.verbs["filter"] = only("a")
+
+            async def hang(_arguments: Obj) -> None:
+                await asyncio.sleep(60)
+
+            foreign.before = hang if raw is None else None
+            extender = {"urlPrefix": foreign.url, "filterVerb": "filter", "nodeCacheCapable": True}
+            async with rig.scheduler(config={"extenders": [extender]}):
+                rig.add(make_pod("web"))
+                await rig.until(lambda: rig.condition("web"))
+                assert said in rig.condition("web")["message"]
+                foreign.raw = foreign.before = None
+                await rig.until_bound("web")
 
     on_rig(scenario, tmp_path)
