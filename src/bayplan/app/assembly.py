@@ -143,7 +143,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         if not all(extender.node_cache_capable for extender in config.extenders):
             feeds.insert(1, Feed(WHOLE_NODES, whole))
         extenders = foreign(config.extenders, config.source, cluster, whole, metrics, clock)
-        extending = Extending(extenders, api, pods)
+        extending = Extending(extenders, api, pods, config.parallelism)
         binder.extending = extending
         loop.ask(extending)
     scheduler = Scheduler(board, counters, feeds, pods, loop, binder, evictor, extending)

@@ -58,6 +58,8 @@ _SAY_S: Final = 10.0
 #: The event loop's own delay is measured this often.
 _STALL_LOOK_S: Final = 0.25
 _STALL_S: Final = 0.05
+#: Requests to the API server under way at once, for each unit of the configuration's ``parallelism``; with its default 32.
+_CONNECTIONS_PER_UNIT: Final = 2
 
 
 async def serve_scheduler(options: Options, clock: Clock | None = None) -> int:
@@ -78,7 +80,8 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
     rng = random.Random(secrets.randbits(64))
     metrics = Metrics()
     qps, burst = rate_limit(config.client_connection, options)
-    settings = ApiSettings(qps=qps, burst=burst)
+    connections = _CONNECTIONS_PER_UNIT * config.parallelism
+    settings = ApiSettings(connections=connections, qps=qps, burst=burst)
     api = Api.open(access, clock, rng, settings=settings, observer=metrics)
     try:
         await _reach(api, access)

@@ -10,13 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from bayplan.runtime.extending.attempts import AT_ONCE
+from bayplan.runtime.extending.attempts import AT_ONCE_PER_UNIT
 from bayplan.runtime.extending.whole_nodes import WHOLE_NODES, WholeNode
 from bayplan.testing import make_node, make_pod
 from bayplan.testing.virtual_time import VirtualClock, run, settle
 from tests.runtime.extending.foreign import Foreign, foreign_extender, names_in, only
 from tests.runtime.fakes import Bench, scheduling
 
+#: With the default ``parallelism``.
+AT_ONCE = 16 * AT_ONCE_PER_UNIT
 ALL = {
     "filterVerb": "filter",
     "prioritizeVerb": "prioritize",

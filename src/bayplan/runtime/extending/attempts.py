@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 
 _log: Final = get_logger(__name__)
 
-#: Extenders are asked about so many pods at a time; others that concern them wait their turn, and nobody else does.
-AT_ONCE: Final = 64
+#: Extenders are asked about so many pods at a time for each unit of the configuration's ``parallelism``; others that
+#: concern them wait their turn, and nobody else does.
+AT_ONCE_PER_UNIT: Final = 4
 #: How often it is looked whether deciding can go on.
 _HELD_S: Final = 0.1
 
@@ -48,7 +49,9 @@ _HELD_S: Final = 0.1
 class Extending:
     """Asks extenders and makes the attempts that depend on them."""
 
-    def __init__(self, extenders: Sequence[ForeignExtender], api: Sender, pods: Pods) -> None:
+    def __init__(
+        self, extenders: Sequence[ForeignExtender], api: Sender, pods: Pods, parallelism: int
+    ) -> None:
         # Those that may be passed over come last (upstream: buildExtenders).
         self.extenders = sorted(extenders, key=lambda extender: extender.ignorable)
         self._concerns_all = any(
@@ -57,7 +60,8 @@ class Extending:
         )
         self._api = api
         self._pods = pods
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._at_once = AT_ONCE_PER_UNIT * parallelism
+        self._turns = asyncio.Semaphore(self._at_once)
         self._tasks: set[asyncio.Task[None]] = set()
         #: What the loop does with an outcome, and whether nothing is to be decided for now; set by the loop.
         self.act: Callable[[Queued, Outcome, Desk, float], None]
@@ -69,7 +73,7 @@ class Extending:
     @property
     def is_full(self) -> bool:
         """Whether every further pod would have to wait: then it waits in the queue, in the queue's order."""
-        return self._concerns_all and len(self._tasks) >= AT_ONCE
+        return self._concerns_all and len(self._tasks) >= self._at_once
 
     def concerns(self, pod: PodInfo) -> bool:
         """Whether any extender wants to be asked before the pod has a node."""
