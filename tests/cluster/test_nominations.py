@@ -30,7 +30,9 @@ def test_like_a_dict(events: list[tuple[str, str]]) -> None:
         assert {pod.name: at for pod, at in nominations.all()} == promised
         for priority in (-5, 0, 1):
             high = {
-                (node, pod.name) for node, pods in nominations.at_least(priority) for pod in pods
+                (node, pod.name)
+                for node, pods in nominations.at_least(priority).items()
+                for pod in pods
             }
             assert high == {
                 (at, name) for name, at in promised.items() if PODS[name].priority >= priority

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.cluster.podinfo import PodInfo
+from bayplan.cluster.podinfo import PodInfo, Shape
 
 #: Nobody asks for so much; whoever does is supposed one by one, with sums that saturate.
 _HUGE: Final = 1 << 40 << 20
@@ -20,7 +20,7 @@ _HUGE: Final = 1 << 40 << 20
 class Guests:
     """Pods by the position of their node, for ``size`` nodes."""
 
-    __slots__ = ("_by_position", "_owner", "_pods", "counts", "is_plain")
+    __slots__ = ("_by_position", "_owner", "_pods", "_shapes", "_which", "counts", "is_plain")
 
     def __init__(self, by_position: Mapping[int, Sequence[PodInfo]], size: int) -> None:
         self._by_position = by_position
@@ -31,9 +31,17 @@ class Guests:
         self.counts: NDArray[np.intp] = np.bincount(self._owner, minlength=size)
         #: Whether columns can show each node's guests: no host ports, no amounts that saturate.
         self.is_plain: NDArray[np.bool_] = np.ones(size, np.bool_)
-        for i, pod in zip(self._owner.tolist(), self._pods, strict=True):
-            if pod.shape.host_ports or not _is_small(pod):
-                self.is_plain[i] = False
+        #: Few shapes occur; what a pod asks for is looked up once for each.
+        numbers: dict[Shape, int] = {}
+        self._which = np.fromiter(
+            (numbers.setdefault(pod.shape, len(numbers)) for pod in self._pods),
+            np.intp,
+            len(self._pods),
+        )
+        self._shapes = list(numbers)
+        plain = np.array([_is_plain(shape) for shape in self._shapes], np.bool_)
+        if not plain.all():
+            self.is_plain[self._owner[~plain[self._which]]] = False
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -44,26 +52,30 @@ class Guests:
 
     def requested(self, resource: str) -> NDArray[np.int64]:
         """What they ask for, per node."""
-        return self._sum([pod.shape.placed.requests.get(resource, 0) for pod in self._pods])
+        return self._sum([shape.placed.requests.get(resource, 0) for shape in self._shapes])
 
     def nonzero_cpu(self) -> NDArray[np.int64]:
         """As scores count it."""
-        return self._sum([pod.shape.placed.nonzero_cpu for pod in self._pods])
+        return self._sum([shape.placed.nonzero_cpu for shape in self._shapes])
 
     def nonzero_memory(self) -> NDArray[np.int64]:
         """As scores count it."""
-        return self._sum([pod.shape.placed.nonzero_memory for pod in self._pods])
+        return self._sum([shape.placed.nonzero_memory for shape in self._shapes])
 
     def _sum(self, amounts: list[int]) -> NDArray[np.int64]:
-        # Kept out of the sum are those that would not fit; their nodes are not plain.
-        small = [min(amount, _HUGE) for amount in amounts]
         total = np.zeros(len(self.counts), np.int64)
-        np.add.at(total, self._owner, np.array(small, np.int64))
+        # Kept out of the sum is what would not fit; the nodes of such pods are not plain.
+        each = np.array([min(amount, _HUGE) for amount in amounts], np.int64)
+        np.add.at(total, self._owner, each[self._which])
         return total
 
 
-def _is_small(pod: PodInfo) -> bool:
-    placed = pod.shape.placed
-    return all(amount < _HUGE for amount in placed.requests.values()) and (
-        placed.nonzero_cpu < _HUGE and placed.nonzero_memory < _HUGE
+def _is_plain(shape: Shape) -> bool:
+    placed = shape.placed
+    small = all(amount < _HUGE for amount in placed.requests.values())
+    return (
+        small
+        and not shape.host_ports
+        and placed.nonzero_cpu < _HUGE
+        and placed.nonzero_memory < _HUGE
     )

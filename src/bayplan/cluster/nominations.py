@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from bayplan.cluster.podinfo import PodInfo
 
+#: Priorities for which the list of higher ones is kept up to date.
+_THRESHOLDS = 16
+
 
 class Nominations:
     """Nominated pods by node name."""
@@ -17,15 +20,16 @@ class Nominations:
         self._node_of: dict[str, str] = {}
         #: Changes with every nomination made or withdrawn.
         self.version = 0
-        #: The last answer of ``at_least``, and what it was to.
-        self._listed: tuple[int, int, list[tuple[str, list[PodInfo]]]] = (-1, 0, [])
+        #: Answers of ``at_least`` by priority, and the nodes that have changed since each was given.
+        self._high: dict[int, dict[str, list[PodInfo]]] = {}
+        self._news: dict[int, set[str]] = {}
 
     def put(self, pod: PodInfo, node: str) -> None:
         """Promise a node to a pod, in place of any earlier promise."""
         self.remove(pod.key)
         self._by_node.setdefault(node, {})[pod.key] = pod
         self._node_of[pod.key] = node
-        self.version += 1
+        self._changed(node)
 
     def remove(self, key: str) -> None:
         """Withdraw a promise, if there is one."""
@@ -36,24 +40,37 @@ class Nominations:
         del pods[key]
         if not pods:
             del self._by_node[node]
+        self._changed(node)
+
+    def _changed(self, node: str) -> None:
         self.version += 1
+        for news in self._news.values():
+            news.add(node)
 
     def on(self, node: str) -> list[PodInfo]:
         """The pods to which a node is promised."""
         pods = self._by_node.get(node)
         return list(pods.values()) if pods else []
 
-    def at_least(self, priority: int) -> list[tuple[str, list[PodInfo]]]:
+    def at_least(self, priority: int) -> dict[str, list[PodInfo]]:
         """Nodes promised to pods of this priority or a higher one, and these pods; not to be changed."""
-        version, of, listed = self._listed
-        if (version, of) != (self.version, priority):
-            listed = []
-            for node, pods in self._by_node.items():
-                high = [pod for pod in pods.values() if pod.priority >= priority]
-                if high:
-                    listed.append((node, high))
-            self._listed = (self.version, priority, listed)
-        return listed
+        high = self._high.get(priority)
+        if high is None:
+            if len(self._high) >= _THRESHOLDS:
+                self._high.clear()
+                self._news.clear()
+            high = self._high[priority] = {}
+            self._news[priority] = set(self._by_node)
+        news = self._news[priority]
+        for node in news:
+            there = self._by_node.get(node, {}).values()
+            pods = [pod for pod in there if pod.priority >= priority]
+            if pods:
+                high[node] = pods
+            else:
+                high.pop(node, None)
+        news.clear()
+        return high
 
     def node_of(self, key: str) -> str:
         """The node promised to a pod, or an empty string."""

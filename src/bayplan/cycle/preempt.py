@@ -156,13 +156,19 @@ class DryRunEngine:
 
     def promises(self, pod: PodInfo) -> dict[int, list[PodInfo]]:
         """Rows of the nodes where promises to other pods count against ``pod``, and these pods."""
+        nodes = self.view.cluster.nodes
+        row_of, alive = nodes.row_of, nodes.alive.data
+        found = {
+            row: others
+            for name, others in self.nominations.at_least(pod.priority).items()
+            if (row := row_of.get(name, -1)) >= 0 and alive[row]
+        }
         own = self.nominations.node_of(pod.key)
-        found = {}
-        for name, high in self.nominations.at_least(pod.priority):
-            others = self._promised(pod, name) if name == own else high
-            row = self.view.row_of(name) if others else None
-            if row is not None:
-                found[row] = others
+        mine = row_of.get(own, -1) if own else -1
+        if mine in found:
+            found[mine] = self._promised(pod, own)
+            if not found[mine]:
+                del found[mine]
         return found
 
     def batch(self, pod: PodInfo, state: CycleState) -> ColumnDryRun | None:

@@ -176,10 +176,15 @@ class Picture:
     def first_rejections(self) -> Iterator[tuple[Rejected, NDArray[np.intp]]]:
         """Each thing that was said, with the rows it was said of; rows are judged by the first plugin that fails."""
         undecided = self._alive.copy()
+        said: dict[Rejected, list[int]] = {}
         for row, rejected in self.decision.overrides.items():
-            if undecided[row]:
-                undecided[row] = False
-                yield rejected, np.array([row])
+            said.setdefault(rejected, []).append(row)
+        for rejected, listed in said.items():
+            rows = np.array(listed, np.intp)
+            rows = rows[undecided[rows]]
+            if len(rows):
+                undecided[rows] = False
+                yield rejected, rows
         for part, index in self._verdicts:
             if index is None:
                 continue

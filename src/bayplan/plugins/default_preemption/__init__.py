@@ -39,6 +39,8 @@ WAITS_FOR_VICTIMS: Final = "not eligible due to a terminating pod on the nominat
 EVICTING: Final = "waiting for the preemption for this pod to be finished"
 _PERCENTAGE: Final = "minCandidateNodesPercentage"
 _ABSOLUTE: Final = "minCandidateNodesAbsolute"
+#: Said of every pod that waits, at every event: made once.
+_EVICTING: Final = unresolvable(EVICTING)
 
 
 class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
@@ -74,7 +76,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
     # --- keeping out pods whose victims are being deleted --------------------------------------------------------------
 
     def pre_enqueue(self, pod: PodInfo) -> Rejected | None:
-        return unresolvable(EVICTING) if self.evictions.running(pod.uid) else None
+        return _EVICTING if self.evictions.running(pod.uid) else None
 
     def wakes_on(self) -> Sequence[WakeOn]:
         """A deletion may end the wait; when to try the pod again is for the plugins to say that turned it down."""
