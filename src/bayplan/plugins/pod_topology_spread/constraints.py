@@ -36,7 +36,7 @@ HONOR: Final = "Honor"
 #: Effects of taints that keep pods away.
 _KEEPS_AWAY: Final = frozenset(("NoSchedule", "NoExecute"))
 #: Plans that are remembered.
-_REMEMBERED: Final = 2_048
+_REMEMBERED: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True, eq=False)
