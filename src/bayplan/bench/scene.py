@@ -134,7 +134,7 @@ def pod(namespace: str, name: str, shape: PodShape, number: int = 0) -> Obj:
     requests = {key.replace("{i}", str(number)): value for key, value in shape.requests.items()}
     container: Obj = {
         "name": "pause",
-        "image": "registry.k8s.io/pause:3.10",
+        "image": "pause:3.10",
         "ports": [{"containerPort": 80}],
     }
     if requests:
