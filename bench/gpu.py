@@ -23,14 +23,10 @@ from bayplan.bench.openb import MODEL, trace_nodes
 from bayplan.cluster.cluster import Cluster
 from bayplan.cycle.attempt import attempt
 from bayplan.cycle.desk import Desk
-from bayplan.cycle.local import LocalHandle
 from bayplan.cycle.outcome import Failed, Placed
-from bayplan.cycle.record import Ring
-from bayplan.framework.config import load_config_objects
-from bayplan.framework.dice import Dice
-from bayplan.framework.profile import build_profile
 from bayplan.plugins import default_registry
 from bayplan.testing import PodBuilder, make_node, make_pod
+from bayplan.testing.scheduler import desk_of_profile
 
 #: Where the pod lists are.
 TRACES = Path(bayplan.bench.__file__).parent / "traces"
@@ -92,18 +88,7 @@ def desk_of(cluster: Cluster, scores: list[dict[str, str]], args: Any, seed: int
             {"name": "NodeResourcesFit", "args": fullest},
         ],
     }
-    config = load_config_objects(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [profile],
-        },
-        registry,
-    )
-    dice = Dice(seed)
-    handle = LocalHandle(cluster.view, config.profiles[0].scheduler_name, dice)
-    built = build_profile(config.profiles[0], registry, handle)
-    return Desk(cluster, built, dice, Ring(), handle)
+    return desk_of_profile(cluster, profile, registry, seed)
 
 
 def run(

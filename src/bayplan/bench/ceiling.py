@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
+from bayplan.bench.watched import Listed, Obj, decode_event, decode_list
 from bayplan.client import resources
 from bayplan.client.api import Api
 from bayplan.client.config import load
@@ -28,32 +27,6 @@ from bayplan.clock import Clock, SystemClock
 _NAME: Final = "ceiling"
 
 
-class _Meta(msgspec.Struct, rename="camel"):
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-
-
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
-    node_name: str = ""
-
-
-class _Obj(msgspec.Struct):
-    metadata: _Meta
-    spec: _Spec = _Spec()
-
-
-class _List(msgspec.Struct):
-    metadata: _Meta
-    items: list[_Obj]
-
-
-class _Event(msgspec.Struct):
-    type: str
-    object: _Obj
-
-
 class Writer:
     """Makes the writes."""
 
@@ -62,7 +35,7 @@ class Writer:
         self._pods = f"/api/v1/namespaces/{namespace}/pods"
         self._clock = clock
         self._victims = victims
-        self._by_node: defaultdict[str, list[_Obj]] = defaultdict(list)
+        self._by_node: defaultdict[str, list[Obj]] = defaultdict(list)
         self._nodes: Iterator[str] = iter(())
         self._serial = 0
 
@@ -81,15 +54,15 @@ class Writer:
             stream = await self._api.stream(path, silence_s=300.0)
             while lines := await stream.batch():
                 for line in lines:
-                    event = msgspec.json.decode(line, type=_Event)
+                    event = decode_event(line)
                     if event.type == "ADDED":
                         self._take(event.object, tasks)
 
-    def _take(self, pod: _Obj, tasks: asyncio.TaskGroup) -> None:
+    def _take(self, pod: Obj, tasks: asyncio.TaskGroup) -> None:
         if not pod.spec.node_name:
             tasks.create_task(self._place(pod, next(self._nodes), tasks))
 
-    async def _place(self, pod: _Obj, node: str, tasks: asyncio.TaskGroup) -> None:
+    async def _place(self, pod: Obj, node: str, tasks: asyncio.TaskGroup) -> None:
         meta = pod.metadata
         if self._victims:
             await self._evict(pod, node, tasks)
@@ -98,7 +71,7 @@ class Writer:
         note = f"Successfully assigned {meta.namespace}/{meta.name} to {node}"
         self._tell(pod, "Scheduled", "Binding", note, tasks)
 
-    async def _evict(self, pod: _Obj, node: str, tasks: asyncio.TaskGroup) -> None:
+    async def _evict(self, pod: Obj, node: str, tasks: asyncio.TaskGroup) -> None:
         meta = pod.metadata
         nomination = resources.patch_status(
             meta.namespace,
@@ -121,7 +94,7 @@ class Writer:
             self._tell(victim, "Preempted", "Preempting", f"Preempted on node {node}", tasks)
 
     def _tell(
-        self, pod: _Obj, reason: str, action: str, note: str, tasks: asyncio.TaskGroup
+        self, pod: Obj, reason: str, action: str, note: str, tasks: asyncio.TaskGroup
     ) -> None:
         self._serial += 1
         meta = pod.metadata
@@ -137,10 +110,8 @@ class Writer:
     async def _send(self, request: Request) -> None:
         await self._api.send(request, Lane.EVENT)
 
-    async def _list(self, path: str) -> _List:
-        return msgspec.json.decode(
-            await self._api.send(Request("GET", path), Lane.READ), type=_List
-        )
+    async def _list(self, path: str) -> Listed:
+        return decode_list(await self._api.send(Request("GET", path), Lane.READ))
 
 
 def _in_turn(names: list[str]) -> Iterator[str]:

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-import msgspec
-
+from bayplan.bench.watched import Obj, decode_event, decode_list
 from bayplan.client.api import Api
 from bayplan.client.lanes import Lane
 from bayplan.client.request import Request
@@ -25,35 +24,6 @@ _SILENCE_S: Final = 300.0
 
 class WatchEnded(BayplanError):
     """The watch that a measurement rests on broke; the run does not count."""
-
-
-class _Meta(msgspec.Struct, rename="camel"):
-    name: str = ""
-    namespace: str = ""
-    resource_version: str = ""
-
-
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
-    node_name: str = ""
-
-
-class _Pod(msgspec.Struct):
-    metadata: _Meta
-    spec: _Spec = _Spec()
-
-
-class _Event(msgspec.Struct):
-    type: str
-    object: _Pod
-
-
-class _List(msgspec.Struct):
-    metadata: _Meta
-    items: list[_Pod]
-
-
-_decode_event = msgspec.json.Decoder(_Event).decode
-_decode_list = msgspec.json.Decoder(_List).decode
 
 
 @dataclass(slots=True)
@@ -83,7 +53,7 @@ class Recorder:
     async def watch(self, api: Api, namespace: str, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
         """List the pods of a namespace, and go on watching in a task, which the caller cancels."""
         path = f"/api/v1/namespaces/{namespace}/pods"
-        listed = _decode_list(await api.send(Request("GET", path), Lane.READ))
+        listed = decode_list(await api.send(Request("GET", path), Lane.READ))
         for pod in listed.items:
             self._take(pod)
         return tasks.create_task(self._follow(api, path, listed.metadata.resource_version))
@@ -121,7 +91,7 @@ class Recorder:
     def _take_events(self, lines: list[bytes]) -> str:
         before, version = self.bound, ""
         for line in lines:
-            event = _decode_event(line)
+            event = decode_event(line)
             if event.type == "ERROR":
                 raise WatchEnded(f"the API server refuses to go on: {line.decode()}")
             version = event.object.metadata.resource_version
@@ -132,7 +102,7 @@ class Recorder:
             self._changed.set()
         return version
 
-    def _take(self, pod: _Pod) -> None:
+    def _take(self, pod: Obj) -> None:
         key = (pod.metadata.namespace, pod.metadata.name)
         seen = self.pods.get(key)
         if seen is None:

@@ -18,7 +18,7 @@ from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
 from bayplan.cycle.postfilter import make_room
 from bayplan.cycle.promised import turned_down_by_promises
 from bayplan.cycle.rank import CLOSED
-from bayplan.cycle.record import Decision
+from bayplan.cycle.record import Decision, Picture
 from bayplan.errors import PluginError
 
 if TYPE_CHECKING:
@@ -43,9 +43,10 @@ def attempt(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Outcome:
         desk.ring.add(decision)
         if decision.chosen >= 0:
             return Placed(pod, decision.node, decision, decision.evaluation.state)
-        decision.nominated, decision.post_filter = make_room(decision, desk)
+        picture = decision.picture()
+        decision.nominated, decision.post_filter = make_room(decision, picture, desk)
         desk.laps.lap("PostFilter")
-        return _unplaced(decision)
+        return _unplaced(decision, picture)
     except PluginError as error:
         return Failed(pod, error)
     finally:
@@ -148,8 +149,7 @@ def _nominated_row(decision: Decision, desk: Desk) -> int:
     return row
 
 
-def _unplaced(decision: Decision) -> Unplaced:
-    picture = decision.picture()
+def _unplaced(decision: Decision, picture: Picture) -> Unplaced:
     rejected_by = set(decision.evaluation.prefilter.plugins)
     if picture.rejection is not None and picture.rejection.plugin:
         rejected_by.add(picture.rejection.plugin)

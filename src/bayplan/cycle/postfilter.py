@@ -44,13 +44,13 @@ class TurnedDown:
         return self._picture.verdict(row)
 
 
-def make_room(decision: Decision, desk: Desk) -> tuple[Nominated | None, str]:
+def make_room(decision: Decision, picture: Picture, desk: Desk) -> tuple[Nominated | None, str]:
     """A nomination by the first plugin that can, or what all of them had to say."""
     if not desk.view.node_count:
         # Kubernetes asks nobody then, and gives up a node promised earlier.
         return None, ""
     pod, state = decision.pod, decision.evaluation.state
-    failures = TurnedDown(decision.picture())
+    failures = TurnedDown(picture)
     engine = desk.engine(decision.evaluation)
     if decision.advice is not None:
         engine.extenders = decision.advice.judges

@@ -137,6 +137,8 @@ class Picture:
         feasible, rank = evaluation.feasible, evaluation.rank
         self._verdicts: list[tuple[Verdict, NDArray[np.int16] | None]] = []
         self._scores: list[tuple[Score, Values, Values]] = []
+        #: See ``first_rejections``, which several ask for.
+        self._first: list[tuple[Rejected, NDArray[np.intp]]] | None = None
         if feasible is None:
             self._alive = evaluation.view.nodes.alive.copy()
             return
@@ -173,8 +175,13 @@ class Picture:
                 return part.outcome(int(index[row]))
         return None
 
-    def first_rejections(self) -> Iterator[tuple[Rejected, NDArray[np.intp]]]:
+    def first_rejections(self) -> list[tuple[Rejected, NDArray[np.intp]]]:
         """Each thing that was said, with the rows it was said of; rows are judged by the first plugin that fails."""
+        if self._first is None:
+            self._first = list(self._rejections())
+        return self._first
+
+    def _rejections(self) -> Iterator[tuple[Rejected, NDArray[np.intp]]]:
         undecided = self._alive.copy()
         said: dict[Rejected, list[int]] = {}
         for row, rejected in self.decision.overrides.items():

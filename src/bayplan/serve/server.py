@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
-from bayplan.errors import BayplanError
 from bayplan.serve import health, pages
 from bayplan.serve.gatekeeper import HEALTH_PATHS, Caller
+from bayplan.serve.listening import ListenError, Listeners
 from bayplan.serve.refusal import RefusedError
 from bayplan.telemetry.exposition import CONTENT_TYPE
 from bayplan.telemetry.log import get_logger
@@ -29,19 +29,11 @@ if TYPE_CHECKING:
 _log: Final = get_logger(__name__)
 
 _PATIENCE_S: Final = 30.0
-_HANDSHAKE_S: Final = 10.0
 _BODY_S: Final = 10.0
 _BODY_BYTES: Final = 64 * 1024
-_CONNECTIONS: Final = 256
-#: Requests that are being answered get so long when the server stops.
-_GOODBYE_S: Final = 5.0
 
 _PLAIN_TEXT: Final = "text/plain; charset=utf-8"
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
-
-
-class ListenError(BayplanError):
-    """An address that cannot be listened on."""
 
 
 class Server:
@@ -50,7 +42,7 @@ class Server:
     def __init__(self, shown: Pages) -> None:
         self._pages = shown
         self._checks = shown.health.by_path()
-        self._listeners: list[tuple[asyncio.Server, web.Server]] = []
+        self._listeners = Listeners(_PATIENCE_S)
 
     # --- listening -----------------------------------------------------------------------------------------------------
 
@@ -71,45 +63,19 @@ class Server:
     async def _listen(
         self, host: str, port: int, tls: ssl.SSLContext | None, gatekeeper: Gatekeeper | None
     ) -> int:
-        loop = asyncio.get_running_loop()
-
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             return await self._answer(request, gatekeeper)
 
-        # Nothing of aiohttp's own in the log: what a stranger sends is no error of ours.
-        http = web.Server(
-            handle, access_log=None, keepalive_timeout=_PATIENCE_S, lingering_time=2.0
-        )
-
-        def connection() -> asyncio.BaseProtocol:
-            if len(http.connections) >= _CONNECTIONS:
-                return _HangUp()
-            return http()
-
-        handshake_s = _HANDSHAKE_S if tls is not None else None
-        try:
-            server = await loop.create_server(
-                connection, host, port, ssl=tls, ssl_handshake_timeout=handshake_s
-            )
-        except OSError as error:
-            flag = "--http-port" if tls is None else "--secure-port"
-            raise ListenError(
-                f"cannot listen on {host}:{port}: {error.strerror}; {flag} chooses another port, 0 none"
-            ) from error
-        self._listeners.append((server, http))
-        chosen: int = server.sockets[0].getsockname()[1]
+        flag = "--http-port" if tls is None else "--secure-port"
+        remedy = f"{flag} chooses another port, 0 none"
+        chosen = await self._listeners.listen(handle, host, port, tls, remedy)
         scheme = "https" if tls is not None else "http"
         _log.info("Serving", address=f"{scheme}://{host}:{chosen}")
         return chosen
 
     async def close(self) -> None:
         """Let those finish who are being answered, and hang up on the rest."""
-        for server, http in self._listeners:
-            server.close()
-            http.pre_shutdown()
-            await http.shutdown(_GOODBYE_S)
-            await server.wait_closed()
-        self._listeners.clear()
+        await self._listeners.close()
 
     # --- answering -----------------------------------------------------------------------------------------------------
 
@@ -219,13 +185,6 @@ async def _set_verbosity(request: web.BaseRequest) -> web.Response:
                 body += piece
                 _check_length(len(body))
     return _text(*pages.set_verbosity(body.decode("ascii", "replace")))
-
-
-class _HangUp(asyncio.Protocol):
-    """One connection too many."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.abort()  # type: ignore[attr-defined]
 
 
 __all__ = ["HEALTH_PATHS", "ListenError", "Server"]

@@ -193,7 +193,7 @@ def verdict_on(case: Mapping[str, Any], judged: Judged) -> dict[str, Any]:
 
 
 def _add_preemption(verdict: dict[str, Any], judged: Judged) -> None:
-    nominated, said = make_room(judged.decision, judged.desk)
+    nominated, said = make_room(judged.decision, judged.decision.picture(), judged.desk)
     if nominated is None:
         verdict["postFilterMessage"] = said
         return

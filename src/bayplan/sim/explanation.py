@@ -174,7 +174,7 @@ def explain(situation: Situation, *, node: str = "") -> Explanation:
     picture = decision.picture()
     explanation = _told(situation, decision, picture)
     if not explanation.chosen:
-        explanation.preemption, said = make_room(decision, desk)
+        explanation.preemption, said = make_room(decision, picture, desk)
         explanation.message = picture.message(said)
     stuck = not explanation.chosen
     if node:

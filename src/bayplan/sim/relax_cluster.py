@@ -200,7 +200,7 @@ def _evictions(situation: Situation, node: str) -> Iterator[Relaxation]:
 def _room_for(situation: Situation, pod: Pod) -> Nominated | None:
     desk = situation.fresh_desk(situation.profile)
     decision = situation.decide(pod)
-    return make_room(decision, desk)[0] if decision.chosen < 0 else None
+    return make_room(decision, decision.picture(), desk)[0] if decision.chosen < 0 else None
 
 
 def _pinned(pod: Pod, node: str) -> Pod:

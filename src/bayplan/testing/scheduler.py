@@ -54,6 +54,13 @@ def make_desk(
         "plugins": {"multiPoint": {"enabled": enabled}},
         "pluginConfig": given,
     }
+    return desk_of_profile(cluster, profile, registry, seed)
+
+
+def desk_of_profile(
+    cluster: Cluster, profile: dict[str, Any], registry: Registry, seed: int = 0
+) -> Desk:
+    """A desk with one profile, as a configuration has it."""
     config = load_config_objects(
         {
             "apiVersion": "kubescheduler.config.k8s.io/v1",

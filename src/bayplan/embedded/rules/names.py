@@ -40,22 +40,17 @@ _MOST_ANNOTATIONS: Final = 256 * 1024
 
 def label_problems(name: str) -> list[str]:
     """What keeps a name from being a DNS label."""
-    problems = []
-    if len(name) > _LONGEST_SHORT:
-        problems.append(f"must be no more than {_LONGEST_SHORT} bytes")
-    if not _label.fullmatch(name):
-        problems.append(_BAD_LABEL)
-    return problems
+    return _problems(name, _LONGEST_SHORT, _label, _BAD_LABEL)
 
 
 def subdomain_problems(name: str) -> list[str]:
     """What keeps a name from being a DNS subdomain."""
-    problems = []
-    if len(name) > _LONGEST:
-        problems.append(f"must be no more than {_LONGEST} bytes")
-    if not _subdomain.fullmatch(name):
-        problems.append(_BAD_SUBDOMAIN)
-    return problems
+    return _problems(name, _LONGEST, _subdomain, _BAD_SUBDOMAIN)
+
+
+def _problems(name: str, longest: int, form: re.Pattern[str], said: str) -> list[str]:
+    problems = [f"must be no more than {longest} bytes"] if len(name) > longest else []
+    return problems if form.fullmatch(name) else [*problems, said]
 
 
 def _segment_problems(name: str) -> list[str]:

@@ -7,7 +7,6 @@ extender) or fail closed (an error, which fails the pod unless the scheduler may
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -19,8 +18,8 @@ from bayplan.errors import BayplanError, DecodeError
 from bayplan.serve import health
 from bayplan.serve.extender import wire
 from bayplan.serve.extender.answers import everything_passes, meta_victims
+from bayplan.serve.listening import Listeners
 from bayplan.serve.refusal import RefusedError
-from bayplan.serve.server import ListenError
 from bayplan.telemetry.exposition import CONTENT_TYPE
 from bayplan.telemetry.log import get_logger
 
@@ -34,9 +33,6 @@ _log: Final = get_logger(__name__)
 VERBS: Final = ("filter", "prioritize", "preempt", "bind")
 #: Longer than Go keeps an idle connection, so that it is Go that hangs up; and the longest that a request's head may take.
 _PATIENCE_S: Final = 95.0
-_HANDSHAKE_S: Final = 10.0
-_CONNECTIONS: Final = 256
-_GOODBYE_S: Final = 5.0
 #: A request has to be here within this time, however slowly it is sent.
 _BODY_S: Final = 10.0
 
@@ -70,7 +66,7 @@ class ExtenderServer:
         self._bounds = bounds
         #: Why no answer can be given yet; None once everything is known.
         self.not_ready: Callable[[], str | None] = lambda: None
-        self._listeners: list[tuple[asyncio.Server, web.Server]] = []
+        self._listeners = Listeners(_PATIENCE_S)
 
     async def listen(
         self, host: str, port: int, tls: ssl.SSLContext | None, *, wants_certificate: bool = False
@@ -84,39 +80,15 @@ class ExtenderServer:
         async def handle(request: web.BaseRequest) -> web.StreamResponse:
             return await self._answer(request, wants_certificate=wants_certificate)
 
-        http = web.Server(
-            handle, access_log=None, keepalive_timeout=_PATIENCE_S, lingering_time=2.0
-        )
-
-        def connection() -> asyncio.BaseProtocol:
-            return http() if len(http.connections) < _CONNECTIONS else _HangUp()
-
-        try:
-            server = await asyncio.get_running_loop().create_server(
-                connection,
-                host,
-                port,
-                ssl=tls,
-                ssl_handshake_timeout=_HANDSHAKE_S if tls is not None else None,
-            )
-        except OSError as error:
-            raise ListenError(
-                f"cannot listen on {host}:{port}: {error.strerror}; --bind chooses another address"
-            ) from error
-        self._listeners.append((server, http))
-        chosen: int = server.sockets[0].getsockname()[1]
+        remedy = "--bind chooses another address"
+        chosen = await self._listeners.listen(handle, host, port, tls, remedy)
         scheme = "https" if tls is not None else "http"
         _log.info("Serving the extender", address=f"{scheme}://{host}:{chosen}")
         return chosen
 
     async def close(self) -> None:
         """Let those finish who are being answered, and hang up on the rest."""
-        for server, http in self._listeners:
-            server.close()
-            http.pre_shutdown()
-            await http.shutdown(_GOODBYE_S)
-            await server.wait_closed()
-        self._listeners.clear()
+        await self._listeners.close()
 
     # --- requests ------------------------------------------------------------------------------------------------------
 
@@ -246,11 +218,3 @@ def _verb(request: web.BaseRequest, wants_certificate: bool) -> str:  # noqa: FB
 def _shows_certificate(request: web.BaseRequest) -> bool:
     tls: Any = request.transport and request.transport.get_extra_info("ssl_object")
     return bool(tls and tls.getpeercert())
-
-
-class _HangUp(asyncio.Protocol):
-    """One connection too many."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        with contextlib.suppress(AttributeError):
-            transport.abort()  # type: ignore[attr-defined]
