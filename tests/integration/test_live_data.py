@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from bayplan.embedded.agents.pods import Pace
+from bayplan.embedded.cluster import living_parts
+from bayplan.embedded.metrics.serving import serve_metrics
+from bayplan.embedded.metrics.usage import USES, Usage
 from bayplan.testing import make_node
 from tests.integration.rig import Obj, Rig, make_pod, on_rig
 
@@ -33,6 +37,42 @@ def test_pods_wait_for_data_and_follow_them(tmp_path: Path) -> None:
             rig.add(make_pod("next").requests(cpu="1"))
             await rig.until_bound("next")
             assert rig.node_of("next") == "a"
+
+    on_rig(scenario, tmp_path)
+
+
+def test_pods_follow_what_the_embedded_cluster_measures(tmp_path: Path) -> None:
+    provider = {"name": "measured", "type": "metricsServer", "interval": "10s"}
+    given = config("LowCpuScheduler") | {"own": {"providers": [provider]}}
+
+    async def scenario(rig: Rig) -> None:
+        store = rig.api.store
+        serve_metrics(store, Usage())
+        living = living_parts(store, Pace())
+        for part in living:
+            part.start()
+        rig.add(make_node("a").capacity(cpu="4"), make_node("b").capacity(cpu="4"))
+        rig.add(make_pod("busy").annotation(USES, "cpu=3900m"))
+        rig.add(make_pod("calm").annotation(USES, "cpu=1"))
+        rig.bind("busy", "a")
+        rig.bind("calm", "b")
+        await rig.pass_s(20)
+        async with rig.scheduler(config=given):
+            rig.add(*(make_pod(f"web-{n}").requests(cpu="100m") for n in range(3)))
+            await rig.until_bound("web-0", "web-1", "web-2")
+            assert {rig.node_of(f"web-{n}") for n in range(3)} == {"b"}
+            # All are busy now: the next one waits, and the first measurement that says otherwise brings it in.
+            notes = {USES: "cpu=3900m"}
+            rig.change("pods", "calm", lambda pod: pod["metadata"]["annotations"].update(notes))
+            await rig.pass_s(30)
+            rig.add(make_pod("late"))
+            await rig.until(lambda: rig.condition("late"))
+            assert "2 cpu usage too high" in rig.condition("late")["message"]
+            rig.delete("pods", "busy")
+            await rig.until_bound("late", within_s=30)
+            assert rig.node_of("late") == "a"
+        for part in reversed(living):
+            part.stop()
 
     on_rig(scenario, tmp_path)
 

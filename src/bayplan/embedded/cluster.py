@@ -24,6 +24,8 @@ from bayplan.embedded.controllers.pod_notes import PodNotes
 from bayplan.embedded.controllers.replica_sets import ReplicaSets
 from bayplan.embedded.controllers.stateful_sets import StatefulSets
 from bayplan.embedded.controllers.volumes import CLASSES, DEFAULT_CLASS, Volumes
+from bayplan.embedded.metrics.serving import serve_metrics
+from bayplan.embedded.metrics.usage import Usage
 from bayplan.embedded.nodes.making import make_nodes
 from bayplan.embedded.nodes.shape import Shape
 from bayplan.embedded.server import EmbeddedApi, EmbeddedOptions
@@ -40,6 +42,7 @@ class ClusterOptions:
     shape: Shape = field(default_factory=Shape)
     api: EmbeddedOptions = field(default_factory=EmbeddedOptions)
     pace: Pace = field(default_factory=Pace)
+    usage: Usage = field(default_factory=Usage)
 
 
 class _Part(Protocol):
@@ -53,6 +56,7 @@ class EmbeddedCluster:
     def __init__(self, options: ClusterOptions | None = None) -> None:
         self.options = options or ClusterOptions()
         self.api = EmbeddedApi(self.options.api)
+        serve_metrics(self.api.store, self.options.usage)
         self._parts = living_parts(self.api.store, self.options.pace)
 
     @property

@@ -59,6 +59,8 @@ class Kind:
     loose_names: bool = False
     #: Only POST: reviews, which are answered and not stored.
     create_only: bool = False
+    #: Only GET, and no watch: made when it is asked for, and not stored.
+    computed: bool = False
     subresources: tuple[str, ...] = ()
     #: Where objects are kept: kinds that share it are views of the same objects.
     storage: str = ""
@@ -91,6 +93,8 @@ class Kind:
     @property
     def verbs(self) -> tuple[str, ...]:
         """What can be done with it."""
+        if self.computed:
+            return ("get", "list")
         return ("create",) if self.create_only else VERBS
 
 

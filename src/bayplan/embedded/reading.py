@@ -16,6 +16,7 @@ from bayplan.embedded.kinds import Kind, Kinds
 from bayplan.embedded.objects import Object, key_of
 from bayplan.embedded.rendering import from_storage
 from bayplan.embedded.selecting import selection
+from bayplan.embedded.shelf import Shelf
 from bayplan.embedded.shelves import Shelves
 
 #: What a watcher in this process is called with: what happened, and the object as it is now.
@@ -29,6 +30,7 @@ class Reading:
         self.clock = clock
         self.kinds = Kinds(builtin_kinds())
         self.shelves = Shelves(window=window)
+        self._computed: dict[str, Callable[[], Shelf]] = {}
 
     @property
     def version(self) -> int:
@@ -48,9 +50,19 @@ class Reading:
             raise refusals.no_such_path()
         return found
 
+    def serve_computed(self, kind: Kind, make: Callable[[], Shelf]) -> None:
+        """Serve objects that nobody writes: ``make`` is called whenever somebody reads them."""
+        self._computed[kind.shelf] = make
+        self.kinds.add(kind)
+
+    def shelf(self, kind: Kind) -> Shelf:
+        """The objects of a kind as they are now."""
+        make = self._computed.get(kind.shelf)
+        return self.shelves[kind.shelf] if make is None else make()
+
     def find(self, kind: Kind | str, name: str, namespace: str = "") -> Entry | None:
         """The object's entry, if it is there."""
-        shelf = self.shelves[self.kind(kind).shelf]
+        shelf = self.shelf(self.kind(kind))
         return shelf.entries.get(key_of(namespace, name))
 
     def entry(self, kind: Kind | str, name: str, namespace: str = "") -> Entry:
@@ -79,7 +91,7 @@ class Reading:
         """The objects of a selection, in order of namespace and name."""
         known = self.kind(kind)
         wanted = selection(known, namespace, labels, fields)
-        entries = list(self.shelves[known.shelf].select(wanted))
+        entries = list(self.shelf(known).select(wanted))
         return [from_storage(known, entry.decode()) for entry in entries]
 
     def watch(

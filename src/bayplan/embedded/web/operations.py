@@ -109,6 +109,7 @@ class Operations:
             RequestRefused: it cannot be done.
         """
         target = call.target
+        check_verb(call)
         if target.kind.create_only:
             return self._review(call)
         if target.subresource in ("binding", "eviction"):
@@ -157,7 +158,7 @@ class Operations:
 
     def _list(self, call: Call) -> Answer:
         form = self.form(call)
-        shelf = self._store.shelves[call.target.kind.shelf]
+        shelf = self._store.shelf(call.target.kind)
         found = page(shelf, self._store.version, self.selection(call), Wanted.of(call.query))
         return Answer(200, form.page(found))
 
@@ -337,6 +338,17 @@ class Operations:
         if call.target.subresource != "scale":
             warnings += self._checked(call, changed)
         return changed
+
+
+def check_verb(call: Call) -> None:
+    """Refuse to write, or to watch, what is made when it is asked for.
+
+    Raises:
+        RequestRefused: 405.
+    """
+    kind = call.target.kind
+    if kind.computed and call.verb not in kind.verbs:
+        raise refusals.method_not_allowed(kind.plural, kind.group)
 
 
 def access_message(access: reviews.Access, user: str) -> str:

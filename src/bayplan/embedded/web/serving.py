@@ -105,6 +105,7 @@ class Serving:
             await self._meet(fault)
         operations.check_access(call, self._faults.forbids)
         if call.is_watch:
+            operations.check_verb(call)
             return await self._watch(request, call)
         answer = self._operations.carry_out(call)
         if fault is not None:
