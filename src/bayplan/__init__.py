@@ -7,6 +7,7 @@ What a plugin needs is here::
 
 from bayplan.cluster.changes import Reads
 from bayplan.cluster.nodeinfo import NodeInfo
+from bayplan.cluster.placed import PlacedPods
 from bayplan.cluster.podinfo import PodInfo
 from bayplan.cluster.view import ClusterView, Nodes
 from bayplan.framework.events import Action, Hint, Resource, WakeOn
@@ -41,6 +42,7 @@ from bayplan.framework.status import (
     Verdicts,
     unresolvable,
 )
+from bayplan.framework.victims.plugin import PreemptionPlugin
 
 __version__ = "0.1.0"
 
@@ -63,6 +65,7 @@ __all__ = [
     "Nominated",
     "OnlyNodes",
     "PermitPlugin",
+    "PlacedPods",
     "Plugin",
     "PodInfo",
     "PostBindPlugin",
@@ -71,6 +74,7 @@ __all__ = [
     "PreEnqueuePlugin",
     "PreFilterPlugin",
     "PreScorePlugin",
+    "PreemptionPlugin",
     "QueueSortPlugin",
     "Reads",
     "Rejected",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.nodeinfo import NodeInfo
 from bayplan.cluster.podinfo import PodInfo
+from bayplan.cluster.thinned import LowerPods
 from bayplan.cluster.view import ClusterView, Nodes
 from bayplan.cycle.preempt import Chain, DryRunEngine
 from bayplan.errors import BayplanError
@@ -23,10 +24,10 @@ from bayplan.framework.plugin import FilterPlugin, PreFilterPlugin
 from bayplan.framework.preemption import Nominated, NoRoom, PreemptExtender
 from bayplan.framework.state import CycleState
 from bayplan.framework.status import Code, Rejected, unresolvable
+from bayplan.framework.victims.candidates import Candidates
+from bayplan.framework.victims.search import Search
 from bayplan.model.decode import decode
 from bayplan.plugins.default_preemption import DefaultPreemption
-from bayplan.plugins.default_preemption.candidates import Candidates
-from bayplan.plugins.default_preemption.search import Search
 from bayplan.plugins.node_ports import NodePorts
 from bayplan.plugins.node_resources_fit import NodeResourcesFit
 
@@ -218,7 +219,14 @@ class Case:
 
     def found(self, wanted: int = 1000) -> Candidates:
         found = Candidates(wanted)
-        search = Search(self.pod, self.cluster.view, self.state, self.engine)
+        cluster, priority = self.cluster, self.pod.priority
+        search = Search(
+            self.pod,
+            cluster.view,
+            self.state,
+            self.engine,
+            lambda rows: LowerPods(cluster, rows, priority),
+        )
         search.run(np.array(self.rows(), np.intp), found)
         return found
 

@@ -6,7 +6,7 @@ columns: no pod becomes an object here unless a filter asks for the pods of a no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -39,18 +39,25 @@ def too_big(cluster: Tables, rows: Rows) -> NDArray[np.bool_]:
 
 
 class LowerPods:
-    """The pods of lower priority on some nodes: flat arrays, node by node in the order of arrival."""
+    """The pods on some nodes that may go, of lower priority as a rule: flat arrays, node by node in order of arrival."""
 
     __slots__ = ("counts", "owner", "pods", "rows", "starts")
 
-    def __init__(self, cluster: Tables, rows: Rows, below: int) -> None:
+    def __init__(
+        self,
+        cluster: Tables,
+        rows: Rows,
+        below: int = NOBODY,
+        chosen: Callable[[NDArray[np.intp]], NDArray[np.bool_]] | None = None,
+    ) -> None:
+        """Those of a priority ``below``, or those that ``chosen`` picks among rows of the pod table."""
         self.rows = rows
         table = cluster.pods
         on_node = table.on_nodes(rows.tolist())
         sizes = np.fromiter(map(len, on_node), np.intp, len(on_node))
         everybody = np.fromiter(chain.from_iterable(on_node), np.intp, int(sizes.sum()))
         owner = np.repeat(np.arange(len(rows), dtype=np.intp), sizes)
-        lower = table.priority.data[everybody] < below
+        lower = chosen(everybody) if chosen is not None else table.priority.data[everybody] < below
         #: Their rows in the pod table.
         self.pods: NDArray[np.intp] = everybody[lower]
         #: The position of each one's node in ``rows``.

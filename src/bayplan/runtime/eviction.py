@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bayplan.client.api import Sender
     from bayplan.clock import Clock
     from bayplan.cluster.podinfo import PodInfo
-    from bayplan.plugins.default_preemption.evictions import Evictions
+    from bayplan.framework.victims.evictions import Evictions
     from bayplan.runtime.reporting.events import Recorder
     from bayplan.runtime.waiting import WaitingPods
     from bayplan.telemetry.metrics import Metrics
@@ -58,7 +58,7 @@ class Preemption:
     preemptor: PodInfo
     nominated: Nominated
     victims: Sequence[PodInfo]
-    #: Whom PreEnqueue asks; None where the profile has no DefaultPreemption.
+    #: Whom PreEnqueue asks; None where nothing in the profile preempts.
     evictions: Evictions | None
 
 

@@ -19,7 +19,7 @@ from bayplan.cycle.desk import Desk
 from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
 from bayplan.cycle.reserve import Placement
 from bayplan.errors import PluginError
-from bayplan.plugins.default_preemption import DefaultPreemption
+from bayplan.framework.victims.plugin import PreemptionPlugin
 from bayplan.queueing.entry import Rejection
 from bayplan.runtime.binding import Binding, Board, give_up_room
 from bayplan.runtime.come_back import Setback
@@ -29,7 +29,7 @@ from bayplan.telemetry.log import get_logger
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.framework.status import Rejected
-    from bayplan.plugins.default_preemption.evictions import Evictions
+    from bayplan.framework.victims.evictions import Evictions
     from bayplan.queueing.entry import Queued
     from bayplan.runtime.binding import Binder
     from bayplan.runtime.eviction import Evictor
@@ -53,14 +53,21 @@ class Counter:
     """A profile at work."""
 
     desk: Desk
-    #: Whom its PreEnqueue asks; None where it has no DefaultPreemption.
+    #: Whom its PreEnqueue asks; None where nothing in it preempts.
     evictions: Evictions | None
 
     @classmethod
     def of(cls, desk: Desk) -> Counter:
-        """A desk, and the preemption plugin in its profile."""
-        found = [p for p in desk.profile.postfilter if isinstance(p, DefaultPreemption)]
-        return cls(desk, found[0].evictions if found else None)
+        """A desk, and what its preemption plugins keep together: whose victims are on their way out."""
+        profile = desk.profile
+        preempting = [p for p in profile.postfilter if isinstance(p, PreemptionPlugin)]
+        if not preempting:
+            return cls(desk, None)
+        evictions = preempting[0].evictions
+        for plugin in profile.plugins:
+            if isinstance(plugin, PreemptionPlugin):
+                plugin.evictions = evictions
+        return cls(desk, evictions)
 
 
 class Loop:

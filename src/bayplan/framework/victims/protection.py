@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.podinfo import Kin
     from bayplan.cluster.tables import Tables
     from bayplan.cluster.thinned import LowerPods
-    from bayplan.plugins.default_preemption.importance import Mask, Positions
+    from bayplan.framework.victims.importance import Mask, Positions
 
 
 class Protection:

@@ -1,53 +1,50 @@
-"""DefaultPreemption: where no node fits, which pods of lower priority would have to go, and on which node.
-
-Reads:  why each node was turned down, the pods on the nodes where eviction could help, their budgets, promised nodes.
-Says:   a node and its victims; or that nothing helps, and what stands in the way on each node. Acts on nothing: whoever
-        runs the attempt deletes the victims and keeps the node promised.
+"""The class that preemption plugins inherit: who may be evicted is theirs to say, all else is done here.
 
 ``search`` tries nodes out, ``importance`` and ``protection`` say which pods may stay first, ``candidates`` picks among
-the nodes that could do.
+the nodes that could do. Nothing is acted on: whoever runs the attempt deletes the victims and keeps the node promised.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bayplan.cluster.changes import Reads
+from bayplan.cluster.placed import PlacedPods
 from bayplan.cluster.pods import DISRUPTED, TERMINATING
+from bayplan.cluster.thinned import LowerPods
 from bayplan.errors import BayplanError
 from bayplan.framework.config.fields import invalid
 from bayplan.framework.events import Action, Hint, Resource, WakeOn
 from bayplan.framework.plugin import PostFilterPlugin, PreEnqueuePlugin
 from bayplan.framework.preemption import Nominated, NoRoom
 from bayplan.framework.status import Code, Rejected, unresolvable
-from bayplan.plugins.default_preemption.candidates import Candidates, cheapest_proposal
-from bayplan.plugins.default_preemption.evictions import Evictions
-from bayplan.plugins.default_preemption.messages import aggregate, none_available
-from bayplan.plugins.default_preemption.search import Search
+from bayplan.framework.victims.candidates import Candidates, cheapest_proposal
+from bayplan.framework.victims.evictions import Evictions
+from bayplan.framework.victims.messages import aggregate, none_available
+from bayplan.framework.victims.search import Search
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import ClusterView
     from bayplan.framework.preemption import Failures
     from bayplan.framework.state import CycleState
+    from bayplan.framework.status import Mask
+    from bayplan.framework.victims.importance import Positions
 
 NEVER: Final = "not eligible due to preemptionPolicy=Never."
 WAITS_FOR_VICTIMS: Final = "not eligible due to a terminating pod on the nominated node."
 EVICTING: Final = "waiting for the preemption for this pod to be finished"
 _PERCENTAGE: Final = "minCandidateNodesPercentage"
 _ABSOLUTE: Final = "minCandidateNodesAbsolute"
+_LEAVING: Final = TERMINATING | DISRUPTED
 #: Said of every pod that waits, at every event: made once.
 _EVICTING: Final = unresolvable(EVICTING)
 
 
-class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
-    """Makes room for a pod by evicting pods of lower priority from one node."""
-
-    name = "DefaultPreemption"
-    reads = Reads.NOTHING
+class PreemptionPlugin(PreEnqueuePlugin, PostFilterPlugin):
+    """Makes room for a pod by evicting others from one node: of lower priority, unless ``evictable`` says otherwise."""
 
     #: Share of the nodes in question that must turn out to be candidates before the search ends.
     min_candidate_nodes_percentage: int = 10
@@ -73,6 +70,12 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
         #: Which pods' victims are being deleted; kept by whoever deletes them.
         self.evictions = Evictions()
 
+    # --- who may go ----------------------------------------------------------------------------------------------------
+
+    def evictable(self, pod: PodInfo, others: PlacedPods, state: CycleState) -> Mask:
+        """Which of the placed pods may be evicted for this one."""
+        return others.priority < pod.priority
+
     # --- keeping out pods whose victims are being deleted --------------------------------------------------------------
 
     def pre_enqueue(self, pod: PodInfo) -> Rejected | None:
@@ -95,7 +98,7 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
     def _preempt(
         self, pod: PodInfo, view: ClusterView, state: CycleState, failures: Failures
     ) -> Nominated | Rejected:
-        ineligible = _ineligible(pod, view, failures)
+        ineligible = self._ineligible(pod, view, state, failures)
         if ineligible is not None:
             return ineligible
         found = self._candidates(pod, view, state, failures)
@@ -115,7 +118,8 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
         found = Candidates(self.enough(len(rows)))
         if len(rows):
             rows = np.roll(rows, -self.handle.random_below(len(rows)))
-            Search(pod, view, state, self.handle.dry_run).run(rows, found)
+            lower = self._lower_pods(pod, view, state)
+            Search(pod, view, state, self.handle.dry_run, lower).run(rows, found)
         return found
 
     def enough(self, nodes: int) -> int:
@@ -160,31 +164,49 @@ class DefaultPreemption(PreEnqueuePlugin, PostFilterPlugin):
             return Rejected("no candidate node for preemption")
         return cheapest_proposal(list(left.values()))
 
+    def _lower_pods(
+        self, pod: PodInfo, view: ClusterView, state: CycleState
+    ) -> Callable[[Positions], LowerPods]:
+        """Who may go, on some nodes."""
+        cluster = view.cluster
+        if type(self).evictable is PreemptionPlugin.evictable:
+            return lambda rows: LowerPods(cluster, rows, pod.priority)
 
-def _ineligible(pod: PodInfo, view: ClusterView, failures: Failures) -> Rejected | None:
-    """Why the pod may not preempt at all."""
-    if pod.spec.preemption_policy == "Never":
-        return Rejected(NEVER)
-    if _waits_for_victims(pod, view, failures):
-        return Rejected(WAITS_FOR_VICTIMS)
-    if not view.node_count:
-        return Rejected("no nodes available", code=Code.ERROR)
-    return None
+        def chosen(pods: Positions) -> Mask:
+            return self.evictable(pod, PlacedPods(cluster, pods), state)
 
+        return lambda rows: LowerPods(cluster, rows, chosen=chosen)
 
-def _waits_for_victims(pod: PodInfo, view: ClusterView, failures: Failures) -> bool:
-    """Whether pods that this one has had evicted are still on their way out of the node promised to it."""
-    if not pod.nominated_node:
-        return False
-    row = view.row_of(pod.nominated_node)
-    if row is None:
-        return False
-    said = failures.rejected_by_prefilter or failures.verdict(row)
-    if said is not None and said.code is Code.UNRESOLVABLE:
-        return False
-    pods = view.cluster.pods
-    leaving = TERMINATING | DISRUPTED
-    return any(
-        pods.priority.data[other] < pod.priority and pods.flags.data[other] & leaving == leaving
-        for other in pods.on_node(row)
-    )
+    # --- who may not preempt -------------------------------------------------------------------------------------------
+
+    def _ineligible(
+        self, pod: PodInfo, view: ClusterView, state: CycleState, failures: Failures
+    ) -> Rejected | None:
+        """Why the pod may not preempt at all."""
+        if pod.spec.preemption_policy == "Never":
+            return Rejected(NEVER)
+        if self._waits_for_victims(pod, view, state, failures):
+            return Rejected(WAITS_FOR_VICTIMS)
+        if not view.node_count:
+            return Rejected("no nodes available", code=Code.ERROR)
+        return None
+
+    def _waits_for_victims(
+        self, pod: PodInfo, view: ClusterView, state: CycleState, failures: Failures
+    ) -> bool:
+        """Whether pods that this one has had evicted are still on their way out of the node promised to it."""
+        if not pod.nominated_node:
+            return False
+        row = view.row_of(pod.nominated_node)
+        if row is None:
+            return False
+        said = failures.rejected_by_prefilter or failures.verdict(row)
+        if said is not None and said.code is Code.UNRESOLVABLE:
+            return False
+        flags = view.cluster.pods.flags.data
+        there = view.cluster.pods.on_node(row)
+        leaving = [other for other in there if flags[other] & _LEAVING == _LEAVING]
+        if not leaving:
+            return False
+        others = PlacedPods(view.cluster, np.array(leaving, np.intp))
+        return bool(self.evictable(pod, others, state).any())

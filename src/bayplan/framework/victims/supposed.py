@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.tables import Tables
     from bayplan.cluster.thinned import LowerPods
     from bayplan.framework.preemption import BatchDryRun
-    from bayplan.plugins.default_preemption.candidates import Trial
+    from bayplan.framework.victims.candidates import Trial
 
 
 class Supposed:

@@ -1,7 +1,7 @@
 """Trying nodes out: who would have to go so that the pod fits.
 
-Fed by the plugin with the nodes in question, from a random one on; fills ``Candidates``. On each node all pods of lower
-priority are taken away. If the pod fits then, they are put back one by one, the most important first, as long as it
+Fed by the plugin with the nodes in question, from a random one on; fills ``Candidates``. On each node all pods that may
+go, those of lower priority as a rule, are taken away. If the pod fits then, they are put back one by one, the most important first, as long as it
 still fits: those that cannot be put back are the victims.
 
 Where every filter looks at a node's own row alone, this is done for many nodes at once: the k-th pods of all nodes are
@@ -11,22 +11,24 @@ clone of the cycle state.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.cluster.guests import Guests
-from bayplan.cluster.thinned import LowerPods, too_big
+from bayplan.cluster.thinned import too_big
 from bayplan.framework.status import Rejected
-from bayplan.plugins.default_preemption.candidates import Candidates, Trial
-from bayplan.plugins.default_preemption.importance import by_importance
-from bayplan.plugins.default_preemption.messages import NO_VICTIMS
-from bayplan.plugins.default_preemption.protection import Protection
-from bayplan.plugins.default_preemption.supposed import Supposed
+from bayplan.framework.victims.candidates import Candidates, Trial
+from bayplan.framework.victims.importance import by_importance
+from bayplan.framework.victims.messages import NO_VICTIMS
+from bayplan.framework.victims.protection import Protection
+from bayplan.framework.victims.supposed import Supposed
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cluster.thinned import LowerPods
     from bayplan.cluster.view import ClusterView
     from bayplan.framework.preemption import DryRun
     from bayplan.framework.state import CycleState
@@ -39,7 +41,16 @@ _AT_ONCE: Final = 128
 class Search:
     """One pod's search for room."""
 
-    def __init__(self, pod: PodInfo, view: ClusterView, state: CycleState, dry_run: DryRun) -> None:
+    def __init__(
+        self,
+        pod: PodInfo,
+        view: ClusterView,
+        state: CycleState,
+        dry_run: DryRun,
+        lower_pods: Callable[[Rows], LowerPods],
+    ) -> None:
+        """``lower_pods``: who may go, on some nodes."""
+        self._lower_pods = lower_pods
         self._pod = pod
         self._view = view
         self._state = state
@@ -61,7 +72,7 @@ class Search:
 
     def _try(self, rows: Rows) -> Trial:
         cluster = self._view.cluster
-        lower = LowerPods(cluster, rows, self._pod.priority)
+        lower = self._lower_pods(rows)
         trial = Trial(lower)
         alone = np.ones(len(rows), np.bool_)
         nodes: Supposed | None = None

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.framework.status import Code, Rejected
-from bayplan.plugins.default_preemption.importance import Mask, Positions, start_times
-from bayplan.plugins.default_preemption.messages import unexpected_fit
+from bayplan.framework.victims.importance import Mask, Positions, start_times
+from bayplan.framework.victims.messages import unexpected_fit
 
 if TYPE_CHECKING:
     from bayplan.cluster.tables import Tables
