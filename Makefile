@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test kube e2e check fix bench bench-engine clean
+.PHONY: help setup demo test kube prometheus e2e check fix bench bench-engine clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test: $(STAMP) ## Run the tests (ARGS="-k taint" for some of them)
 kube: $(STAMP) ## Build etcd and Kubernetes 1.36.4 into .kube/bin; takes minutes, once
 	@tools/kube/build
 	@tools/extender/build
+
+prometheus: ## Unpack Debian's Prometheus into .kube/bin, for the tests of live data
+	@tools/prometheus/get
 
 e2e: $(STAMP) ## Run the tests on a real API server; `make kube` gets it
 	$(BIN)/python -m pytest -m e2e tests/e2e $(ARGS)

@@ -38,6 +38,8 @@ LEASE = {
     "resourceNamespace": "kube-system",
 }
 
+OWN: Obj = {"apiVersion": "bayplan.io/v1alpha1", "kind": "BayplanConfiguration"}
+
 
 class Stage:
     """One cluster, seen through the watch on its pods."""
@@ -71,8 +73,12 @@ class Stage:
         login: Path | None = None,
         subject: Subject | None = None,
         extenders: Sequence[Mapping[str, Any]] = (),
+        own: Mapping[str, Any] | None = None,
     ) -> Running:
-        """Start the scheduler under test; does not wait until it is ready."""
+        """Start the scheduler under test; does not wait until it is ready.
+
+        ``own``: the fields of a BayplanConfiguration, which kube-scheduler has not got.
+        """
         plane = self.plane
         subject = subject or self.subject
         if subject != "bayplan":
@@ -87,8 +93,11 @@ class Stage:
             "profiles": [dict(profile) for profile in profiles],
             "extenders": [dict(extender) for extender in extenders],
         }
+        documents = [document]
+        if own is not None:
+            documents.append({**OWN, **own})
         config = plane.folder / f"{name}.yaml"
-        write_atomically(config, yaml.safe_dump(document, sort_keys=False).encode())
+        write_atomically(config, yaml.safe_dump_all(documents, sort_keys=False).encode())
         with contextlib.closing(Port()) as free:
             port = free.number
         words = command(subject, plane.binaries.folder, config, login, port)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bayplan.cluster.cluster import Cluster
-from bayplan.providers.poller import Poller, Times
+from bayplan.providers.poller import Poller, Times, ages_of
 from bayplan.testing import make_cluster, make_node
 from bayplan.testing.virtual_time import VirtualClock, run
 
@@ -50,6 +50,33 @@ def test_what_is_said_is_in_the_columns() -> None:
     setting.poll({"cpu": {"a": 0.5, "b": math.inf, "gone": 1.0}})
     assert (setting.value("a"), setting.value("b")) == (0.5, None)
     assert setting.refreshed == 1
+
+
+def test_the_same_again_wakes_nobody() -> None:
+    setting = Setting(Times(30, 100))
+    setting.poll({"cpu": {"a": 0.5}})
+    setting.poll({"cpu": {"a": 0.5}})
+    setting.poll(OSError("refused"))
+    assert setting.refreshed == 1
+    setting.poll({"cpu": {"a": 0.6}})
+    assert setting.refreshed == 2
+    setting.clock.advance(101)
+    setting.poll({})  # the value goes, which may let a pod pass that is content without one
+    assert setting.refreshed == 3
+
+
+def test_the_age_of_a_column_goes_on_when_its_values_are_taken_back() -> None:
+    setting = Setting(Times(30, 100))
+    assert (setting.poller.ages(), setting.poller.trouble()) == ({}, None)
+    setting.poll({"cpu": {"a": 0.5}})
+    setting.clock.advance(101)
+    setting.poll(OSError("refused"))
+    assert setting.poller.ages() == {"cpu": 101.0}
+    trouble = setting.poller.trouble()
+    assert trouble == "OSError: refused; too old and counted as missing: cpu"
+    assert ages_of([setting.poller]) == {("cpu",): 101.0}
+    setting.poll({"cpu": {"a": 0.5}})
+    assert setting.poller.trouble() is None
 
 
 def test_a_value_that_is_not_repeated_goes() -> None:

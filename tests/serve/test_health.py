@@ -46,6 +46,15 @@ def test_leaving_out_what_is_not_there_is_remarked_on() -> None:
     assert 'warn: some health checks cannot be excluded: no matches for "a","b"\n' in text
 
 
+def test_a_note_fails_nothing() -> None:
+    note = Check("data:load", lambda: "OSError: refused", counts=False)
+    assert page("/readyz", [WELL, note], {}) == (200, "ok")
+    _, text = page("/readyz", [note], {"verbose": [""]})
+    assert text == "warn: data:load: reason withheld\nreadyz check passed\n"
+    _, text = page("/readyz", [note], {"verbose": [""]}, reveal=True)
+    assert text == "warn: data:load: OSError: refused\nreadyz check passed\n"
+
+
 def test_one_check_alone_says_why() -> None:
     assert single(WELL) == (200, "ok")
     assert single(ILL) == (500, "internal server error: handlers are not fully synchronized\n")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bayplan.framework.config import default_config
+from bayplan.framework.config import default_config, load_config_objects
 from bayplan.plugins import default_registry
 from bayplan.sim.explanation import Explanation, NoSuchNode, explain
 from bayplan.sim.situation import Situation
@@ -133,3 +133,36 @@ def test_json_holds_everything() -> None:
         "tolerations": [{"key": "x", "operator": "Exists", "effect": "NoSchedule"}]
     }
     assert answer["detail"]["objections"][0]["plugin"] == "TaintToleration"
+
+
+@pytest.mark.parametrize(
+    ("missing", "does"),
+    [
+        pytest.param("neutral", "these get 50", id="neutral"),
+        pytest.param("skip", "it stays out of the scores", id="skip"),
+    ],
+)
+def test_what_a_policy_does_without_data(missing: str, does: str) -> None:
+    given = default_config(REGISTRY).profiles[0]
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "schedulerName": given.scheduler_name,
+                "plugins": {"multiPoint": {"enabled": [{"name": "LowCpuScheduler"}]}},
+                "pluginConfig": [{"name": "LowCpuScheduler", "args": {"missing": missing}}],
+            }
+        ],
+    }
+    profile = load_config_objects([document], REGISTRY).profiles[0]
+    nodes = [make_node(name).build() for name in ("a", "b")]
+    situation = Situation(make_pod("p").build(), nodes, profile, REGISTRY)
+    situation.cluster.set_data("a", "cpu", 0.25)
+    told = explain(situation)
+    assert told.notes == [
+        f"LowCpuScheduler has no data for 1 of 2 nodes; with missing: {missing} {does}"
+    ]
+    given_to = {line.node: line.scores["LowCpuScheduler"] for line in told.fitting}
+    assert (given_to["a"].raw, given_to["a"].no_data, given_to["b"].no_data) == (75, False, True)
+    assert [given_to[n].normalized for n in "ab"] == ([75, 50] if missing == "neutral" else [0, 0])

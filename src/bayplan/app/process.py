@@ -35,6 +35,7 @@ from bayplan.client.request import Request
 from bayplan.client.retry import IDEMPOTENT
 from bayplan.clock import Clock, SystemClock
 from bayplan.errors import ApiError, CredentialsError, Unreachable
+from bayplan.providers.poller import ages_of
 from bayplan.runtime.compare import compare
 from bayplan.runtime.leadership import check_default_scheduler, lease_reference
 from bayplan.runtime.permissions import Permissions, Right, needed
@@ -46,6 +47,7 @@ from bayplan.telemetry.metrics import Metrics
 if TYPE_CHECKING:
     from bayplan.client.access import ClusterAccess
     from bayplan.framework.config import Configuration
+    from bayplan.providers.poller import Poller
     from bayplan.runtime.scheduler import Scheduler
 
 _log: Final = get_logger(__name__)
@@ -197,6 +199,8 @@ class Process:
             informer.on_back = self._hurry
         self._eyes = [i for i in self.informers if i.name in ("nodes", "pods")]
         self.scheduler.loop.is_held = self._is_held
+        self.pollers: Sequence[Poller] = pollers_of(self.config, self.scheduler, self.around)
+        self.around.metrics.data_age.pull = lambda: ages_of(self.pollers)
         #: Whether everything that was there at the start is known: then decisions can be made.
         self.synced = False
 
@@ -219,13 +223,12 @@ class Process:
                     tasks.create_task(self._notice_stalls()),
                     tasks.create_task(self.permissions.run()),
                 ]
-                pollers = pollers_of(self.config, self.scheduler, self.around)
                 late = self.config.delay_cache_until_active and self.elector is not None
                 if not late:
                     helpers += self._watch(tasks)
                     await self._wait_listed()
                 # The nodes are known by now: what is measured has a row to go to.
-                helpers += [tasks.create_task(poller.run()) for poller in pollers]
+                helpers += [tasks.create_task(poller.run()) for poller in self.pollers]
                 leading = tasks.create_task(self._lead())
                 await _first(self._started, self._stop)
                 if late and not self.stopping:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from bayplan.client.informer import Informer
     from bayplan.client.leases import Elector
     from bayplan.framework.config import Configuration
+    from bayplan.providers.poller import Poller
     from bayplan.runtime.permissions import Permissions, Right
     from bayplan.runtime.scheduler import Scheduler
     from bayplan.runtime.watchdog import Watchdog
@@ -50,6 +51,7 @@ class Shown(Protocol):
     informers: Sequence[Informer[Any]]
     elector: Elector | None
     permissions: Permissions
+    pollers: Sequence[Poller]
 
     @property
     def synced(self) -> bool: ...
@@ -142,6 +144,11 @@ def _health(shown: Shown, watchdog: Watchdog) -> Health:
             Check("sched-handler-sync", lambda: _not_listed(shown)),
             # One for each right, since the names of checks are public and what fails is not.
             *(_allowed(shown.permissions, right) for right in shown.permissions.rights),
+            # What a policy does without data its ``missing`` says; scheduling itself goes on.
+            *(
+                Check(f"data:{poller.name}", poller.trouble, counts=False)
+                for poller in shown.pollers
+            ),
         ],
     )
 

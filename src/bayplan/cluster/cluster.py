@@ -162,11 +162,13 @@ class Cluster(Tables):
         self.counts.after_row_change(row)
         self.nodes.drop_if_empty(row)
 
-    def set_data(self, node: str, metric: str, value: float) -> None:
-        """Outside data about a node."""
+    def set_data(self, node: str, metric: str, value: float) -> bool:
+        """Outside data about a node; returns whether that is news."""
         row = self.nodes.row_of.get(node)
-        if row is not None and self.nodes.data.set(row, metric, value):
-            self.journal.row_changed(row, Reads.DATA)
+        if row is None or not self.nodes.data.set(row, metric, value):
+            return False
+        self.journal.row_changed(row, Reads.DATA)
+        return True
 
     # --- pods ----------------------------------------------------------------------------------------------------------
 

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayplan.cluster.changes import Reads
 from bayplan.cycle.filtering import Fixed, Verdict
 from bayplan.cycle.rank import CLOSED
 from bayplan.cycle.undo import OldColumn, OldIndex, OldScores, OldVerdicts, OldWeights
+from bayplan.framework.scoring import UNKNOWN
 from bayplan.framework.status import Rejected
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class PluginScore:
     weight: int
     #: What entered the total.
     weighted: int
+    #: Whether the plugin lacked data of the node: then its ``missing`` has decided what it gave.
+    no_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +252,8 @@ class Picture:
 def _score(part: Score, raw: Values, weighted: Values, row: int) -> PluginScore:
     raw_one = raw if isinstance(raw, int) else int(raw[row])
     weighted_one = weighted if isinstance(weighted, int) else int(weighted[row])
-    return PluginScore(raw_one, weighted_one // part.weight, part.weight, weighted_one)
+    no_data = raw_one == UNKNOWN and bool(part.reads & Reads.DATA)
+    return PluginScore(raw_one, weighted_one // part.weight, part.weight, weighted_one, no_data)
 
 
 class _Past:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from bayplan.telemetry.log import get_logger
@@ -57,10 +57,12 @@ class Poller:
         self._times = times
         self._cluster = cluster
         self._clock = clock
-        #: Told after every answer and after values were taken back: rejected pods may fit now.
+        #: Told when a value has changed or was taken back: rejected pods may fit now.
         self._on_refresh = on_refresh
         #: When each value was last said, by metric and node; monotonic seconds.
         self._said: dict[tuple[str, str], float] = {}
+        #: When any value of a metric was last said; that stays when the values are taken back.
+        self._heard: dict[str, float] = {}
 
     async def run(self) -> None:
         """Ask until cancelled."""
@@ -70,6 +72,7 @@ class Poller:
 
     async def poll(self) -> None:
         """Ask once."""
+        changed = False
         try:
             readings = await self._source.read()
         except Exception as error:  # noqa: BLE001 - whatever a source does, it costs its own values alone
@@ -78,24 +81,27 @@ class Poller:
             if self.last_error:
                 _log.info("Provider answers again", provider=self.name)
             self.last_error = ""
-            self._take(readings)
-        self._expire()
-        self._on_refresh()
+            changed = self._take(readings)
+        if self._expire() or changed:
+            self._on_refresh()
 
     def _failed(self, error: str) -> None:
         if error != self.last_error:
             _log.warning("Provider cannot be read", provider=self.name, error=error)
         self.last_error = error
 
-    def _take(self, readings: Readings) -> None:
-        now = self._clock.monotonic()
+    def _take(self, readings: Readings) -> bool:
+        """Write what was said; whether any of it is news."""
+        now, changed = self._clock.monotonic(), False
         for metric, by_node in readings.items():
             for node, value in by_node.items():
                 if math.isfinite(value):
-                    self._cluster.set_data(node, metric, value)
-                    self._said[metric, node] = now
+                    changed |= self._cluster.set_data(node, metric, value)
+                    self._said[metric, node] = self._heard[metric] = now
+        return changed
 
-    def _expire(self) -> None:
+    def _expire(self) -> bool:
+        """Take back what is too old; whether there was any."""
         now = self._clock.monotonic()
         old = [
             (metric, node)
@@ -113,10 +119,26 @@ class Poller:
                 metrics=metrics,
                 values=len(old),
             )
+        return bool(old)
 
     def ages(self) -> dict[str, float]:
-        """Seconds since the newest value of each metric."""
-        now, ages = self._clock.monotonic(), dict[str, float]()
-        for (metric, _), said in self._said.items():
-            ages[metric] = min(ages.get(metric, math.inf), now - said)
-        return ages
+        """Seconds since a value of each metric was last said."""
+        now = self._clock.monotonic()
+        return {metric: now - heard for metric, heard in self._heard.items()}
+
+    def trouble(self) -> str | None:
+        """Why its values are missing or soon will be; None while it answers."""
+        old = sorted(m for m, age in self.ages().items() if age > self._times.good_for(m))
+        parts = [self.last_error] if self.last_error else []
+        if old:
+            parts.append(f"too old and counted as missing: {', '.join(old)}")
+        return "; ".join(parts) or None
+
+
+def ages_of(pollers: Iterable[Poller]) -> dict[tuple[str, ...], float]:
+    """The age of each column, by its newest value, whoever said it; as a gauge pulls it."""
+    ages: dict[tuple[str, ...], float] = {}
+    for poller in pollers:
+        for metric, age in poller.ages().items():
+            ages[metric,] = min(ages.get((metric,), math.inf), age)
+    return ages

@@ -25,6 +25,8 @@ class Check:
 
     name: str
     probe: Probe
+    #: Whether the page fails with it; if not, it is a note for people.
+    counts: bool = True
 
     def failure(self) -> str | None:
         """What is wrong; a probe that raises is wrong itself."""
@@ -67,6 +69,9 @@ def page(
         wrong = check.failure()
         if wrong is None:
             lines.append(f"[+]{check.name} ok\n")
+            continue
+        if not check.counts:
+            lines.append(f"warn: {check.name}: {wrong if reveal else 'reason withheld'}\n")
             continue
         failed.append(f"[-]{check.name} failed: {wrong}\n")
         lines.append(failed[-1] if reveal else f"[-]{check.name} failed: reason withheld\n")

@@ -7,6 +7,7 @@ Made of a decision's picture and of what ``relax`` finds; rendered as a table by
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -211,7 +212,7 @@ def _told(situation: Situation, decision: Decision, picture: Picture) -> Explana
             if line.rejected is not None
         ),
         placed_on=situation.placed_on,
-        notes=_notes(situation, decision.pod),
+        notes=[*_notes(situation, decision.pod), *_unmeasured(situation, fitting)],
     )
 
 
@@ -233,6 +234,21 @@ def _notes(situation: Situation, pod: PodInfo) -> list[str]:
     if situation.placed_on and any(v.matters for v in situation.pod.spec.volumes):
         notes.append("its claims are bound by now, which may leave it less choice than it had")
     return notes
+
+
+def _unmeasured(situation: Situation, fitting: list[NodeLine]) -> Iterator[str]:
+    """Which plugins had no data of some of the nodes that they scored, and what they did about it."""
+    without = Counter(
+        name for line in fitting for name, score in line.scores.items() if score.no_data
+    )
+    for plugin in situation.profile.plugins:
+        count = without[plugin.name]
+        if count:
+            does = "it stays out of the scores" if plugin.missing == "skip" else "these get 50"
+            yield (
+                f"{plugin.name} has no data for {count} of {len(fitting)} nodes; "
+                f"with missing: {plugin.missing} {does}"
+            )
 
 
 def _detail(situation: Situation, decision: Decision, line: NodeLine) -> NodeDetail:
@@ -273,7 +289,7 @@ def _line_json(line: NodeLine) -> dict[str, Any]:
         "total": line.total,
         "scores": {
             name: {
-                "raw": score.raw,
+                "raw": None if score.no_data else score.raw,
                 "normalized": score.normalized,
                 "weight": score.weight,
                 "weighted": score.weighted,

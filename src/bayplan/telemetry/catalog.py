@@ -246,6 +246,12 @@ BIND_CONFLICTS: Final = Spec(
     "Bindings that the API server refused, by what was in the way.",
     ("kind",),
 )
+DATA_AGE: Final = Spec(
+    "bayplan_data_age_seconds",
+    "gauge",
+    "Seconds since a provider last said a value of this column of live data.",
+    ("column",),
+)
 EXTENDER_CALLS: Final = Spec(
     "bayplan_extender_call_duration_seconds",
     "histogram",

@@ -95,6 +95,8 @@ class Metrics:
         self.leader = self._gauge(catalog.LEADER)
         #: Pulls ``{(version, python_version, kubernetes_version): 1}``.
         self.build_info = self._gauge(catalog.BUILD_INFO)
+        #: Pulls ``{(column,): seconds}``.
+        self.data_age = self._gauge(catalog.DATA_AGE)
         self._requests = self._counter(catalog.REST_REQUESTS)
         self._request_duration = self._histogram(catalog.REST_DURATION)
         self._request_retries = self._counter(catalog.REST_RETRIES)
