@@ -58,6 +58,10 @@ _TABLE: Final = {
     ("scheduling.k8s.io", "v1"): """
         priorityclasses PriorityClass gen @pc
     """,
+    ("scheduling.k8s.io", "v1alpha2"): """
+        podgroups PodGroup ns status
+        workloads Workload ns
+    """,
     ("storage.k8s.io", "v1"): """
         storageclasses StorageClass @sc
         csinodes CSINode

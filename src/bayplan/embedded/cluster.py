@@ -24,6 +24,7 @@ from bayplan.embedded.controllers.pod_notes import PodNotes
 from bayplan.embedded.controllers.replica_sets import ReplicaSets
 from bayplan.embedded.controllers.stateful_sets import StatefulSets
 from bayplan.embedded.controllers.volumes import CLASSES, DEFAULT_CLASS, Volumes
+from bayplan.embedded.definitions import install
 from bayplan.embedded.metrics.serving import serve_metrics
 from bayplan.embedded.metrics.usage import Usage
 from bayplan.embedded.nodes.making import make_nodes
@@ -66,6 +67,7 @@ class EmbeddedCluster:
 
     async def __aenter__(self) -> Self:
         await self.api.__aenter__()
+        install(self.store)
         self._make_nodes()
         self._make_class()
         for part in self._parts:

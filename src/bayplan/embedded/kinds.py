@@ -115,7 +115,9 @@ class Kinds:
     def add(self, kind: Kind) -> None:
         """Serve a kind from now on, in place of what had its path."""
         self._by_path[kind.group, kind.version, kind.plural] = kind
-        self._by_name[kind.resource] = kind
+        # Another kind's objects under one more name do not take the name of a resource that is there.
+        if not kind.storage or kind.resource not in self._by_name:
+            self._by_name[kind.resource] = kind
         self._by_kind[kind.api_version, kind.kind] = kind
         self._changed()
 

@@ -65,6 +65,13 @@ def duplicate(field: str, value: object) -> FieldProblem:
     return FieldProblem("FieldValueDuplicate", field, f"Duplicate value: {shown(value)}")
 
 
+def too_many(field: str, count: int, most: int) -> FieldProblem:
+    """A list that is too long."""
+    items = "item" if most == 1 else "items"
+    said = f"Too many: {count}: must have at most {most} {items}"
+    return FieldProblem("FieldValueTooMany", field, said)
+
+
 def shown(value: object) -> str:
     """A value as it stands in a message."""
     match value:

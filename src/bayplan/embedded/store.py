@@ -122,6 +122,8 @@ class Store(Reading):
         self._fill_in(known, obj)
         if known.shelf == "pods":
             priorities.resolve(obj, self.shelves)
+        elif known.shelf == priorities.GROUPS:
+            priorities.resolve_group(obj, self.shelves)
         defaults.complete(known.shelf, obj)
         validation.check(known, obj)
         if known.shelf == priorities.SHELF:

@@ -24,6 +24,8 @@ _PLACES = {
     "EVENTS": "/apis/events.k8s.io/v1/namespaces/default/events",
     "CRDS": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
     "STORAGE": "/apis/storage.k8s.io/v1/storageclasses",
+    "GROUPS": "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups",
+    "TEMPLATES": "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/workloads",
 }
 
 _C = "containers: [{name: c, image: 'i:1'}]"
@@ -297,3 +299,48 @@ def steps(lines: list[tuple[str, ...]]) -> list[tuple[str, str, Any, str]]:
         body = yaml.safe_load(rest[0]) if rest else None
         found.append((method, full, body, rest[1] if len(rest) > 1 else ""))
     return found
+
+
+def _group(name: str, spec: str) -> str:
+    return f"{{metadata: {{name: {name}}}, spec: {{{spec}}}}}"
+
+
+_GANG = "schedulingPolicy: {gang: {minCount: 2}}"
+
+GROUPS = [
+    ("POST", "GROUPS", _group("gang", _GANG)),
+    ("POST", "GROUPS", _group("basic", "schedulingPolicy: {basic: {}}, disruptionMode: PodGroup")),
+    ("POST", "GROUPS", _group("b", "schedulingPolicy: {}")),
+    ("POST", "GROUPS", _group("b", "schedulingPolicy: {basic: {}, gang: {minCount: 1}}")),
+    ("POST", "GROUPS", _group("b", "schedulingPolicy: {gang: {minCount: 0}}")),
+    ("POST", "GROUPS", _group("b", "schedulingPolicy: {gang: {minCount: -1}}")),
+    ("POST", "GROUPS", _group("b", f"{_GANG}, disruptionMode: Some")),
+    ("POST", "GROUPS", _group("b", f"{_GANG}, priorityClassName: none")),
+    ("POST", "GROUPS", _group("b", f"{_GANG}, priority: 7")),
+    (
+        "POST",
+        "GROUPS",
+        _group("b", f"{_GANG}, schedulingConstraints: {{topology: [{{key: a}}, {{key: b}}]}}"),
+    ),
+    ("PATCH", "GROUPS/gang", "{spec: {schedulingPolicy: {gang: {minCount: 3}}}}", MERGE),
+    (
+        "PATCH",
+        "GROUPS/gang/status",
+        "{status: {conditions: [{type: PodGroupScheduled, status: 'False', reason: Unschedulable, "
+        "message: m, lastTransitionTime: '2026-01-01T00:00:00Z'}]}}",
+        MERGE,
+    ),
+    ("GET", "GROUPS/gang"),
+    ("POST", "TEMPLATES", _group("w", f"podGroupTemplates: [{{name: t, {_GANG}}}]")),
+    ("POST", "TEMPLATES", _group("v", "podGroupTemplates: []")),
+    (
+        "POST",
+        "TEMPLATES",
+        _group("v", f"podGroupTemplates: [{{name: t, {_GANG}}}, {{name: t, {_GANG}}}]"),
+    ),
+    ("PATCH", "TEMPLATES/w", "{spec: {podGroupTemplates: []}}", MERGE),
+    ("POST", "P", _with("schedulingGroup: {}")),
+    ("POST", "P", _pod("member", f"{_C}, schedulingGroup: {{podGroupName: gang}}")),
+    ("PATCH", "P/member", "{spec: {schedulingGroup: {podGroupName: other}}}", MERGE),
+    ("GET", "P/member"),
+]

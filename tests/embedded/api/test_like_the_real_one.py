@@ -39,6 +39,13 @@ VOLATILE = {
 #: The embedded API gives every pod a service account, and no volume a finalizer that only a controller takes away.
 KNOWN = {"serviceAccountName", "serviceAccount", "finalizers"}
 
+#: What the embedded API serves without being asked.
+ALPHA = (
+    "--feature-gates=GenericWorkload=true,GangScheduling=true,"
+    "TopologyAwareWorkloadScheduling=true,WorkloadAwarePreemption=true",
+    "--runtime-config=scheduling.k8s.io/v1alpha2=true",
+)
+
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 VERSION = re.compile(r"in record \(\d+\)")
 
@@ -69,7 +76,8 @@ def answers(api: Api, lines: list[tuple[str, ...]]) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory: pytest.TempPathFactory, binaries: Binaries) -> Iterator[Api]:
-    with ControlPlane(tmp_path_factory.mktemp("plane"), binaries) as plane:
+    folder = tmp_path_factory.mktemp("plane")
+    with ControlPlane(folder, binaries, api_flags=ALPHA) as plane:
         path = "/apis/scheduling.k8s.io/v1/priorityclasses"
         wait_until(lambda: len(plane.admin.items(path)) == 2, "its own priority classes")
         yield plane.admin
@@ -102,6 +110,7 @@ def embedded() -> Iterator[Api]:
         pytest.param(conversation.CLUSTER, id="cluster"),
         pytest.param(conversation.WORKLOADS, id="workloads"),
         pytest.param(conversation.OTHERS, id="others"),
+        pytest.param(conversation.GROUPS, id="groups"),
     ],
 )
 def test_same_answers(lines: list[tuple[str, ...]], real: Api, embedded: Api) -> None:

@@ -239,6 +239,7 @@ _FILLERS: Final[dict[str, Filler]] = {
     "jobs.batch": _fill_job,
     "cronjobs.batch": _fill_cron_job,
     "priorityclasses.scheduling.k8s.io": _top(preemptionPolicy="PreemptLowerPriority"),
+    "podgroups.scheduling.k8s.io": _spec(disruptionMode="Pod"),
     "storageclasses.storage.k8s.io": _top(reclaimPolicy="Delete", volumeBindingMode="Immediate"),
     "csidrivers.storage.k8s.io": _spec(
         attachRequired=True,
@@ -317,6 +318,7 @@ _COMPLETERS: Final[dict[str, Filler]] = {
     "poddisruptionbudgets.policy": _status(
         disruptionsAllowed=0, currentHealthy=0, desiredHealthy=0, expectedPods=0
     ),
+    "podgroups.scheduling.k8s.io": _status(),
     "statefulsets.apps": _status(replicas=0, availableReplicas=0),
     "replicationcontrollers": _status(replicas=0),
 }

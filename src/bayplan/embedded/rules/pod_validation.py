@@ -18,6 +18,7 @@ from bayplan.embedded.refusals import (
     unsupported_value,
 )
 from bayplan.embedded.rules.names import label_problems, labels_problems, subdomain_problems
+from bayplan.embedded.rules.pod_group_validation import membership_problems
 from bayplan.embedded.rules.quantities import limits_problems
 from bayplan.model.label_syntax import key_problems, value_problems
 
@@ -78,6 +79,7 @@ def spec_problems(spec: Object, path: str) -> list[FieldProblem]:
         as_list(spec.get("topologySpreadConstraints")), f"{path}.topologySpreadConstraints"
     )
     found += _gates(as_list(spec.get("schedulingGates")), f"{path}.schedulingGates")
+    found += membership_problems(spec, path)
     return found + _affinity(as_object(spec.get("affinity")), f"{path}.affinity")
 
 

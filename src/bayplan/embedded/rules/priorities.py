@@ -5,6 +5,8 @@ Called by the store for new pods and for priority classes; reads the classes tha
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bayplan.embedded import refusals
@@ -13,8 +15,11 @@ from bayplan.embedded.rules.validation import SYSTEM_PRIORITIES
 
 if TYPE_CHECKING:
     from bayplan.embedded.shelves import Shelves
+    from bayplan.errors import RequestRefused
 
 SHELF: Final = "priorityclasses.scheduling.k8s.io"
+#: Kubernetes' own groups, whose classes count as those of pods do.
+GROUPS: Final = "podgroups.scheduling.k8s.io"
 
 _DESCRIPTIONS: Final = {
     "system-node-critical": "Used for system critical pods that must not be moved from their current node.",
@@ -55,18 +60,8 @@ def resolve(pod: Object, shelves: Shelves, resource: str = "pods") -> None:
         RequestRefused: 403, if there is no such class, or the pod says another priority.
     """
     spec = section(pod, "spec")
-    name = text_at(spec, "priorityClassName")
     pod_name = text_at(pod, "metadata", "name")
-    if name:
-        entry = shelves[SHELF].entries.get(name)
-        if entry is None:
-            why = f"no PriorityClass with name {name} was found"
-            raise refusals.forbidden(resource, "", pod_name, why)
-        found: Object | None = entry.decode()
-    else:
-        found = _default_class(shelves)
-        if found is not None:
-            spec["priorityClassName"] = found["metadata"]["name"]
+    found = _class_of(spec, shelves, partial(refusals.forbidden, resource, "", pod_name))
     value = (found or {}).get("value") or 0
     policy = (found or {}).get("preemptionPolicy") or "PreemptLowerPriority"
     given = spec.get("priority")
@@ -84,6 +79,42 @@ def resolve(pod: Object, shelves: Shelves, resource: str = "pods") -> None:
         raise refusals.forbidden(resource, "", pod_name, why)
     spec["priority"] = value
     spec["preemptionPolicy"] = policy
+
+
+def resolve_group(group: Object, shelves: Shelves) -> None:
+    """Write a new PodGroup's priority from its class, as with the gate WorkloadAwarePreemption.
+
+    Raises:
+        RequestRefused: 403, if there is no such class, or the group says another priority.
+    """
+    spec = section(group, "spec")
+    name = text_at(group, "metadata", "name")
+    refuse = partial(refusals.forbidden, "podgroups", "scheduling.k8s.io", name)
+    found = _class_of(spec, shelves, refuse)
+    value = (found or {}).get("value") or 0
+    given = spec.get("priority")
+    if given is not None and given != value:
+        raise refuse(
+            f"priority set in the pod group ({given}) must match the priority computed ({value}) "
+            "based on the priority class set in the spec"
+        )
+    spec["priority"] = value
+
+
+def _class_of(
+    spec: Object, shelves: Shelves, refuse: Callable[[str], RequestRefused]
+) -> Object | None:
+    """The class that a new object names, or the default, whose name is written into it."""
+    name = text_at(spec, "priorityClassName")
+    if name:
+        entry = shelves[SHELF].entries.get(name)
+        if entry is None:
+            raise refuse(f"no PriorityClass with name {name} was found")
+        return entry.decode()
+    found = _default_class(shelves)
+    if found is not None:
+        spec["priorityClassName"] = found["metadata"]["name"]
+    return found
 
 
 def check_default(priority_class: Object, shelves: Shelves) -> None:

@@ -20,6 +20,7 @@ from bayplan.embedded.refusals import (
 from bayplan.embedded.rules import custom_schemas
 from bayplan.embedded.rules.matching import selects
 from bayplan.embedded.rules.names import metadata_problems
+from bayplan.embedded.rules.pod_group_validation import group_problems, workload_problems
 from bayplan.embedded.rules.pod_validation import pod_problems, template_problems
 from bayplan.embedded.rules.quantities import amount_problems
 from bayplan.errors import QuantityError, RequestRefused
@@ -292,6 +293,8 @@ _CHECKS: Final[dict[str, _Check]] = {
     "daemonsets.apps": _selecting,
     "jobs.batch": _job,
     "priorityclasses.scheduling.k8s.io": _priority_class,
+    "podgroups.scheduling.k8s.io": group_problems,
+    "workloads.scheduling.k8s.io": workload_problems,
     "poddisruptionbudgets.policy": _budget,
     "persistentvolumeclaims": _claim,
     "persistentvolumes": _volume,

@@ -42,6 +42,8 @@ _TABLES: Final[dict[str, tuple[Column, ...]]] = {
     "daemonsets.apps": workloads.DAEMON_SETS,
     "jobs.batch": workloads.JOBS,
     "cronjobs.batch": workloads.CRON_JOBS,
+    "podgroups.scheduling.k8s.io": workloads.POD_GROUPS,
+    "workloads.scheduling.k8s.io": (NAME, AGE),
     "poddisruptionbudgets.policy": cluster.BUDGETS,
     "priorityclasses.scheduling.k8s.io": cluster.PRIORITY_CLASSES,
     "leases.coordination.k8s.io": cluster.LEASES,

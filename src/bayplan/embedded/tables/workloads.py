@@ -124,3 +124,30 @@ CRON_JOBS: Final = (
     *_WIDE,
     made("Selector", lambda _: NONE, wide=True),
 )
+
+
+def _group_policy(group: Object) -> str:
+    return "Gang" if at(group, "spec", "schedulingPolicy", "gang") is not None else "Basic"
+
+
+def _group_status(group: Object) -> str:
+    if has_condition(group, "DisruptionTarget"):
+        for one in as_list(at(group, "status", "conditions")):
+            if text_at(one, "type") == "DisruptionTarget":
+                return text_at(one, "reason")
+    if has_condition(group, "PodGroupScheduled"):
+        return "Scheduled"
+    said = any(
+        text_at(one, "type") == "PodGroupScheduled"
+        for one in as_list(at(group, "status", "conditions"))
+    )
+    return "Unschedulable" if said else "Pending"
+
+
+POD_GROUPS: Final = (
+    NAME,
+    made("Policy", _group_policy),
+    text("Workload", "spec", "podGroupTemplateRef", "workload", "workloadName", empty=NONE),
+    made("Status", _group_status),
+    AGE,
+)
