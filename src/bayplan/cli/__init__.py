@@ -15,6 +15,7 @@ _COMMANDS = {
     "evaluate": ("evaluate", "evaluate"),
     "explain": ("explain", "explain"),
     "extender": ("extender", "extender"),
+    "lint-plugin": ("lint_plugin", "lint_plugin"),
     "run": ("run", "run"),
 }
 

@@ -109,19 +109,26 @@ class Registry:
             if path.name.startswith((".", "_")):
                 continue
             try:
-                found = _plugins_in(_import(f"{package}.{path.stem}"))
-                for plugin in found:
-                    self.add(plugin)
-                plugins += found
+                plugins += self.add_file(path)
             except ConfigError as error:
-                problems += [
-                    Problem("", f"{path}: {problem.message}") for problem in error.problems
-                ]
-            except ValueError as error:
-                problems.append(Problem("", f"{path}: {error}"))
+                problems += error.problems
         if problems:
             raise ConfigError(problems)
         return plugins
+
+    def add_file(self, path: Path) -> list[type[Plugin]]:
+        """Make known the plugins of one file; files beside it may be imported by it."""
+        try:
+            found = _plugins_in(_import(f"{_package(path.parent)}.{path.stem}"))
+            for plugin in found:
+                self.add(plugin)
+        except ConfigError as error:
+            raise ConfigError(
+                [Problem("", f"{path}: {problem.message}") for problem in error.problems]
+            ) from error
+        except ValueError as error:
+            raise _error(f"{path}: {error}") from error
+        return found
 
     def load_object(self, reference: str) -> Any:
         """What ``module:name`` names; the module may be a file of a plugin directory."""
