@@ -5,10 +5,12 @@ What a plugin needs is here::
     from bayplan import FilterPlugin, Rejected, ScorePlugin
 """
 
+from bayplan.cluster.accounts import Account
 from bayplan.cluster.changes import Reads
 from bayplan.cluster.nodeinfo import NodeInfo
 from bayplan.cluster.placed import PlacedPods
 from bayplan.cluster.podinfo import PodInfo
+from bayplan.cluster.quotas import Quota, Quotas
 from bayplan.cluster.view import ClusterView, Nodes
 from bayplan.framework.events import Action, Hint, Resource, WakeOn
 from bayplan.framework.handle import Handle
@@ -43,6 +45,8 @@ from bayplan.framework.status import (
     unresolvable,
 )
 from bayplan.framework.victims.plugin import PreemptionPlugin
+from bayplan.model.amounts import quantity_text
+from bayplan.model.policy import PriorityClass
 
 __version__ = "0.1.0"
 
@@ -50,6 +54,7 @@ __all__ = [
     "NEUTRAL",
     "SKIP",
     "UNKNOWN",
+    "Account",
     "Action",
     "BindPlugin",
     "ClusterView",
@@ -75,7 +80,10 @@ __all__ = [
     "PreFilterPlugin",
     "PreScorePlugin",
     "PreemptionPlugin",
+    "PriorityClass",
     "QueueSortPlugin",
+    "Quota",
+    "Quotas",
     "Reads",
     "Rejected",
     "ReservePlugin",
@@ -88,6 +96,7 @@ __all__ = [
     "WakeOn",
     "__version__",
     "fill_unknown",
+    "quantity_text",
     "scale",
     "scale_reversed",
     "unresolvable",

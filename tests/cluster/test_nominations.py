@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayplan.cluster.cluster import Cluster
+from bayplan.cluster.journal import Journal
 from bayplan.cluster.nominations import Nominations
 from bayplan.testing import make_pod
 
@@ -14,7 +15,7 @@ EVENTS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["n1", "n2",
 @given(EVENTS)
 def test_like_a_dict(events: list[tuple[str, str]]) -> None:
     """A promise, or with an empty name its end."""
-    nominations, promised = Nominations(), dict[str, str]()
+    nominations, promised = Nominations(Journal()), dict[str, str]()
     for name, node in events:
         before, version = dict(promised), nominations.version
         if node:

@@ -27,6 +27,7 @@ from bayplan.model import (
     CSINode,
     CSIStorageCapacity,
     Deployment,
+    ElasticQuota,
     KubeObject,
     Lease,
     Namespace,
@@ -122,6 +123,9 @@ POD_DISRUPTION_BUDGETS: Final = Resource(
 )
 PRIORITY_CLASSES: Final = Resource(
     "scheduling.k8s.io", "v1", "priorityclasses", PriorityClass, namespaced=False
+)
+ELASTIC_QUOTAS: Final = Resource(
+    "scheduling.x-k8s.io", "v1alpha1", "elasticquotas", ElasticQuota, namespaced=True
 )
 RESOURCE_QUOTAS: Final = Resource("", "v1", "resourcequotas", ResourceQuota, namespaced=True)
 POD_GROUPS: Final = Resource(

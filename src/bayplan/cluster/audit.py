@@ -36,6 +36,7 @@ def stages(cluster: Cluster, sample: recount.Sample | None = None) -> Iterator[l
         cluster.counts, cluster.nodes, cluster.pods, cluster.namespaces, sample
     )
     yield cluster.storage.audit(_placed(cluster))
+    yield [line for account in cluster.accounts.opened for line in account.audit()]
 
 
 def _placed(cluster: Cluster) -> Iterator[tuple[PodInfo, int]]:

@@ -39,13 +39,15 @@ class Reads(IntFlag):
     NODE_LABELS = 1 << 23  #: any node's labels
     NODE_TAINTS = 1 << 24  #: any node's taints
     ALL_IMAGES = 1 << 25  #: which images are on how many nodes
+    QUOTAS = 1 << 26  #: elastic quotas (what their namespaces use changes with ALL_PODS)
+    PROMISES = 1 << 27  #: which nodes are promised to which pods
     # --- of the attempt
-    FEASIBLE = 1 << 26  #: which nodes passed the filters (PreScore and Score alone)
+    FEASIBLE = 1 << 28  #: which nodes passed the filters (PreScore and Score alone)
 
 
 #: The part of ``Reads`` that lives in one row.
 ROW_LOCAL = Reads((1 << 16) - 1)
 #: The part that is cluster-wide.
-CLUSTER_WIDE = Reads(((1 << 26) - 1) & ~((1 << 16) - 1))
+CLUSTER_WIDE = Reads(((1 << 28) - 1) & ~((1 << 16) - 1))
 #: Everything in a row: what a new node changes.
 EVERYTHING = Reads((1 << 11) - 1)

@@ -29,7 +29,7 @@ from bayplan.cluster.view import ClusterView
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
-from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.policy import ElasticQuota, PodDisruptionBudget, PriorityClass
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -137,6 +137,22 @@ class Cluster(Tables):
     @remove.register
     def _(self, budget: PodDisruptionBudget) -> None:
         self.budgets.remove(budget)
+
+    @put.register
+    def _(self, quota: ElasticQuota) -> None:
+        self.quotas.put(quota)
+
+    @remove.register
+    def _(self, quota: ElasticQuota) -> None:
+        self.quotas.remove(quota)
+
+    @put.register
+    def _(self, found: PriorityClass) -> None:
+        self.priority_classes[found.name] = found
+
+    @remove.register
+    def _(self, found: PriorityClass) -> None:
+        self.priority_classes.pop(found.name, None)
 
     # --- nodes ---------------------------------------------------------------------------------------------------------
 
@@ -288,5 +304,7 @@ class Cluster(Tables):
         if shape.has_volumes:
             self.storage.place(pod, node_row, sign)
             changed |= _VOLUMES
+        for account in self.accounts.opened:
+            account.charge(pod, sign)
         self.journal.row_changed(node_row, changed)
         self.journal.topic_changed(_ALL_PODS)

@@ -64,5 +64,7 @@ def _topics(flags: int) -> tuple[int, ...]:
     topics = _TOPICS.get(flags)
     if topics is None:
         wide = int(flags) & int(CLUSTER_WIDE)
-        topics = _TOPICS[flags] = tuple(1 << i for i in range(26) if wide >> i & 1)
+        topics = _TOPICS[flags] = tuple(
+            1 << i for i in range(CLUSTER_WIDE.bit_length()) if wide >> i & 1
+        )
     return topics

@@ -98,6 +98,8 @@ class NodeTable:
         self.devices = Devices(rows)
         #: What nodes offer, as floats.
         self.offers = Offers(self.allocatable, rows)
+        self._capacity: dict[str, int] = {}
+        self._capacity_at = -1
 
     def resource_id(self, name: str) -> int:
         """The id of a resource; a new one gets its columns."""
@@ -106,6 +108,19 @@ class NodeTable:
             self.allocatable.append(self.rows.column(np.int64))
             self.requested.append(self.rows.column(np.int64))
         return number
+
+    def capacity(self) -> Mapping[str, int]:
+        """What all nodes offer together, by resource; the same object until that changes."""
+        version = self.offers.version
+        if version != self._capacity_at:
+            # As floats: amounts near 2^63 would wrap, and nobody asks for such a sum to the last byte.
+            sums = {
+                name: int(self.allocatable[number].data.sum(dtype=np.float64))
+                for number, name in enumerate(self.resources)
+            }
+            sums["pods"] = int(self.max_pods.data.sum(dtype=np.float64))
+            self._capacity, self._capacity_at = sums, version
+        return self._capacity
 
     def device_count(self, row: int) -> int:
         """How many GPUs a node has."""

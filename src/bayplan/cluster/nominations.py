@@ -6,6 +6,8 @@ promised pods counted in.
 
 from __future__ import annotations
 
+from bayplan.cluster.changes import Reads
+from bayplan.cluster.journal import Journal
 from bayplan.cluster.podinfo import PodInfo
 
 #: Priorities for which the list of higher ones is kept up to date.
@@ -15,7 +17,8 @@ _THRESHOLDS = 16
 class Nominations:
     """Nominated pods by node name."""
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
         #: Changes with every nomination made or withdrawn.
@@ -44,6 +47,7 @@ class Nominations:
 
     def _changed(self, node: str) -> None:
         self.version += 1
+        self._journal.topic_changed(Reads.PROMISES)
         for news in self._news.values():
             news.add(node)
 

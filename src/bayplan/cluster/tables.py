@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayplan.cluster.accounts import Accounts
 from bayplan.cluster.budgets import Budgets
 from bayplan.cluster.counts import Counts
 from bayplan.cluster.journal import Journal
@@ -11,8 +12,10 @@ from bayplan.cluster.nodes import NodeTable
 from bayplan.cluster.nominations import Nominations
 from bayplan.cluster.pods import PodTable
 from bayplan.cluster.ports import PortTable
+from bayplan.cluster.quotas import Quotas
 from bayplan.cluster.storage import Storage
 from bayplan.cluster.workloads import Workloads
+from bayplan.model.policy import PriorityClass
 
 
 class Tables:
@@ -30,4 +33,8 @@ class Tables:
         self.workloads = Workloads(self.journal)
         self.storage = Storage(self.journal)
         self.budgets = Budgets(self.journal)
-        self.nominations = Nominations()
+        self.nominations = Nominations(self.journal)
+        self.accounts = Accounts(self.pods)
+        self.quotas = Quotas(self.journal, self.accounts)
+        #: By name; watched where a plugin asks for them.
+        self.priority_classes: dict[str, PriorityClass] = {}

@@ -20,8 +20,11 @@ from bayplan.cluster.podinfo import PodInfo
 from bayplan.cluster.trial import TrialNodes
 
 if TYPE_CHECKING:
+    from bayplan.cluster.accounts import Account, KeyOf
+    from bayplan.cluster.quotas import Quotas
     from bayplan.cluster.tables import Tables
     from bayplan.model.node import Taint
+    from bayplan.model.policy import PriorityClass
 
 
 class ClusterView:
@@ -121,6 +124,36 @@ class ClusterView:
             assert kin is not None
             totals[kin.namespace] = totals.get(kin.namespace, 0) + total
         return totals
+
+    # --- quotas and shares
+    @property
+    def quotas(self) -> Quotas:
+        """Elastic quotas, and what their namespaces use; watched where a plugin asks for them (``Plugin.watches``)."""
+        return self.cluster.quotas
+
+    def account(self, name: str, key_of: KeyOf) -> Account:
+        """What placed pods take together, by the key that ``key_of`` gives each; kept up to date from now on.
+
+        Pods that are assumed are counted. Of a pod that is placed already when the account is opened the annotations are
+        not known: open it in ``setup``. An account that was opened under this name before is returned as it is.
+        """
+        return self.cluster.accounts.open(name, key_of)
+
+    def capacity(self) -> Mapping[str, int]:
+        """What all nodes offer together, by resource."""
+        return self.cluster.nodes.capacity()
+
+    def priority_class(self, name: str) -> PriorityClass | None:
+        """A PriorityClass by name; watched where a plugin asks for them (``Plugin.watches``)."""
+        return self.cluster.priority_classes.get(name)
+
+    def promised(self) -> list[tuple[PodInfo, str]]:
+        """Pending pods to which a node is promised, and the node."""
+        return self.cluster.nominations.all()
+
+    def promised_to(self, pod: PodInfo) -> str:
+        """The node that is promised to a pending pod, or an empty string."""
+        return self.cluster.nominations.node_of(pod.key)
 
     def gpu_sharers(self) -> Iterator[tuple[int, int, Share]]:
         """CPU, memory and GPU share of each placed pod that shares GPUs."""

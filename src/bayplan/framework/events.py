@@ -71,6 +71,8 @@ class Resource(Enum):
     NAMESPACE = "Namespace"
     SERVICE = "Service"
     POD_GROUP = "PodGroup"
+    ELASTIC_QUOTA = "scheduling.x-k8s.io/ElasticQuota"
+    PRIORITY_CLASS = "scheduling.k8s.io/PriorityClass"
     DATA = "Data"  #: outside data were refreshed
     ANY = "*"
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.nodeinfo import NodeInfo
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import ClusterView, Nodes
-    from bayplan.framework.events import WakeOn
+    from bayplan.framework.events import Resource, WakeOn
     from bayplan.framework.handle import Handle
     from bayplan.framework.preemption import Failures, Nominated
     from bayplan.framework.state import CycleState
@@ -55,6 +55,9 @@ class Plugin:
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs
     #: What verdicts and scores depend on beside the pod. None: unknown, so every attempt evaluates in full.
     reads: ClassVar[Reads | None] = None
+
+    #: Kinds that the plugin reads and that are not watched for everybody: ELASTIC_QUOTA, PRIORITY_CLASS.
+    watches: ClassVar[tuple[Resource, ...]] = ()
 
     #: What is done where outside data are missing; an argument of plugins that annotate it.
     missing = "reject"

@@ -27,7 +27,12 @@ from bayplan.model.meta import (
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Container, Pod, PodSpec, PodStatus, Toleration
-from bayplan.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
+from bayplan.model.policy import (
+    ElasticQuota,
+    PodDisruptionBudget,
+    PriorityClass,
+    ResourceQuota,
+)
 from bayplan.model.quantity import Quantity, ResourceList, milli_value, nano_value, value
 from bayplan.model.selectors import (
     LabelSelector,
@@ -68,6 +73,7 @@ __all__ = [
     "Container",
     "CoschedulingPodGroup",
     "Deployment",
+    "ElasticQuota",
     "KubeObject",
     "LabelSelector",
     "Lease",

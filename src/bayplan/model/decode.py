@@ -23,7 +23,12 @@ from bayplan.model.meta import KubeObject, Record, kind_of
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
-from bayplan.model.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
+from bayplan.model.policy import (
+    ElasticQuota,
+    PodDisruptionBudget,
+    PriorityClass,
+    ResourceQuota,
+)
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -67,6 +72,7 @@ KINDS: Final[tuple[type[KubeObject], ...]] = (
     PodDisruptionBudget,
     PriorityClass,
     ResourceQuota,
+    ElasticQuota,
     PodGroup,
     CoschedulingPodGroup,
     Lease,

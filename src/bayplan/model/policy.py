@@ -54,6 +54,28 @@ class PriorityClass(KubeObject, frozen=True):
     preemption_policy: str = ""
 
 
+class ElasticQuotaSpec(Record, frozen=True):
+    """What a namespace is sure of, and how far it may go."""
+
+    min: ResourceList = msgspec.field(default_factory=dict)
+    max: ResourceList = msgspec.field(default_factory=dict)
+
+
+class ElasticQuotaStatus(Record, frozen=True):
+    """What its pods take."""
+
+    used: ResourceList = msgspec.field(default_factory=dict)
+
+
+class ElasticQuota(KubeObject, frozen=True):
+    """Shares a cluster among namespaces: what one leaves of its minimum the others may borrow until it wants it back."""
+
+    api_versions: ClassVar[tuple[str, ...]] = ("scheduling.x-k8s.io/v1alpha1",)
+
+    spec: ElasticQuotaSpec = ElasticQuotaSpec()
+    status: ElasticQuotaStatus = ElasticQuotaStatus()
+
+
 class ResourceQuotaSpec(Record, frozen=True):
     """The most that a namespace may use."""
 

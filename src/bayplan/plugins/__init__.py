@@ -40,6 +40,7 @@ _POLICIES: Final = (
     ("app_spread", "AppSpread"),
     ("business_affinity_plugin", "BusinessAffinityPlugin"),
     ("business_score_plugin", "BusinessScorePlugin"),
+    ("capacity_scheduling", "CapacityScheduling"),
     ("compliance_zone", "ComplianceZone"),
     ("cost_optimization_plugin", "CostOptimizationPlugin"),
     ("custom_filter_plugin", "CustomFilterPlugin"),

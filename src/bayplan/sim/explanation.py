@@ -17,7 +17,7 @@ from bayplan.cycle.postfilter import make_room
 from bayplan.cycle.record import Decision, NodeLine, Picture
 from bayplan.errors import BayplanError
 from bayplan.framework.preemption import Nominated
-from bayplan.sim.amounts import quantity_text
+from bayplan.model.amounts import quantity_text
 from bayplan.sim.relax import suggestions
 from bayplan.sim.relaxation import Suggestion
 from bayplan.sim.situation import Situation

@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 
 from bayplan.cycle.record import Decision, Picture
+from bayplan.model.amounts import quantity_text, rounded_up
 from bayplan.model.pod import Container, Pod, ResourceRequirements
 from bayplan.model.quantity import ResourceList
-from bayplan.sim.amounts import quantity_text, rounded_up
 from bayplan.sim.relaxation import Kind, Relaxation, in_words
 from bayplan.sim.situation import Situation, open_rows
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayplan.model.amounts import quantity_text, rounded_up
 from bayplan.model.quantity import milli_value, value
-from bayplan.sim.amounts import quantity_text, rounded_up
 
 resources = st.sampled_from(["cpu", "memory", "nvidia.com/gpu", "hugepages-2Mi"])
 amounts = st.integers(0, 2**63 - 1)

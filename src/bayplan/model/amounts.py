@@ -1,7 +1,7 @@
 """Amounts of resources as people write them: 500m, 1536Mi, 2.
 
-Amounts are as the cluster keeps them: CPU in thousandths, everything else in whole units. Read by ``relax_requests`` and
-``explanation``.
+Amounts are as the cluster keeps them: CPU in thousandths, everything else in whole units. Read by
+whoever tells people of amounts, and by the status of elastic quotas.
 """
 
 from __future__ import annotations

@@ -1,0 +1,240 @@
+"""CapacityScheduling: elastic quotas. Namespaces lend each other what they do not use, and take it back by preemption.
+
+Reads:  the ElasticQuotas (``spec.min``: what a namespace is sure of; ``spec.max``: the most it may use), what the pods of
+        each namespace take, pods that wait for room that was made for them.
+Says:   turns a pod down that would take its namespace over ``max``, or all namespaces together over the sum of all
+        ``min``. Eviction can cure both: a namespace within its minimum takes back what others have borrowed, one above it
+        makes room among its own pods of lower priority. Pods without a quota never have pods with one evicted, nor the
+        other way round.
+
+Put it in DefaultPreemption's place at postFilter, or that evicts by priority alone. The rules are those of the plugin of
+this name in Kubernetes' scheduler-plugins, but that a resource limits nobody unless a quota names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan import (
+    SKIP,
+    Action,
+    ClusterView,
+    CycleState,
+    FilterPlugin,
+    Hint,
+    Mask,
+    NodeInfo,
+    Nodes,
+    PlacedPods,
+    PodInfo,
+    PreemptionPlugin,
+    PreFilterPlugin,
+    Quota,
+    Quotas,
+    Reads,
+    Rejected,
+    Resource,
+    Skip,
+    StateKey,
+    WakeOn,
+    quantity_text,
+)
+
+#: So many of those who have borrowed are named.
+TOLD = 3
+Amounts = Mapping[str, int]
+
+
+class Supposed:
+    """What a what-if adds to and takes from what the namespaces use."""
+
+    def __init__(self) -> None:
+        self.by_namespace: dict[str, dict[str, int]] = {}
+        #: Pods that were added: where they are promised room, they are not to be counted twice.
+        self.added: set[str] = set()
+
+    def clone(self) -> Supposed:
+        copy = Supposed()
+        copy.by_namespace = {name: dict(amounts) for name, amounts in self.by_namespace.items()}
+        copy.added = set(self.added)
+        return copy
+
+    def move(self, pod: PodInfo, sign: int) -> None:
+        moved = self.by_namespace.setdefault(pod.namespace, {})
+        for name, amount in takes(pod).items():
+            moved[name] = moved.get(name, 0) + sign * amount
+        (self.added.add if sign > 0 else self.added.discard)(pod.key)
+
+
+SUPPOSED = StateKey[Supposed]("quotas in a what-if")
+
+
+def takes(pod: PodInfo) -> dict[str, int]:
+    """What a pod counts for."""
+    return {**pod.requests, "pods": 1}
+
+
+class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
+    """Keeps namespaces within their elastic quotas."""
+
+    reads = Reads.QUOTAS | Reads.ALL_PODS | Reads.PROMISES
+    watches = (Resource.ELASTIC_QUOTA,)
+
+    # --- may the pod have it? ------------------------------------------------------------------------------------------
+
+    def prefilter(
+        self, pod: PodInfo, view: ClusterView, state: CycleState
+    ) -> Skip | Rejected | None:
+        if view.quotas.of(pod.namespace) is None:
+            return SKIP
+        state[SUPPOSED] = Supposed()
+        return Ledger(pod, view, state[SUPPOSED]).objection()
+
+    def add_pod(
+        self, pod: PodInfo, added: PodInfo, node: NodeInfo, view: ClusterView, state: CycleState
+    ) -> None:
+        if view.quotas.of(added.namespace) is not None:
+            state[SUPPOSED].move(added, +1)
+
+    def remove_pod(
+        self, pod: PodInfo, removed: PodInfo, node: NodeInfo, view: ClusterView, state: CycleState
+    ) -> None:
+        if view.quotas.of(removed.namespace) is not None:
+            state[SUPPOSED].move(removed, -1)
+
+    def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Rejected | None:
+        """What PreFilter said, asked again: in a what-if there are other pods."""
+        return Ledger(pod, self.handle.view, state[SUPPOSED]).objection()
+
+    def stamp(self, pod: PodInfo, view: ClusterView, state: CycleState) -> Any:
+        if view.quotas.of(pod.namespace) is None:
+            return None
+        return (Ledger(pod, view, Supposed()).objection(),)
+
+    def sign(self, pod: PodInfo) -> str | None:
+        """Room that was made for this very pod does not count against it, as it does against others like it."""
+        view = self.handle.view
+        return pod.key if view.promised_to(pod) and view.quotas.of(pod.namespace) else None
+
+    def wakes_on(self) -> Sequence[WakeOn]:
+        return (
+            WakeOn(Resource.ELASTIC_QUOTA, Action.ALL),
+            WakeOn(Resource.POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, self._frees),
+        )
+
+    def _frees(self, pod: PodInfo, old: Any, new: Any) -> Hint:
+        """Whether a pod that went, or asks for less now, was counted by a quota."""
+        gone = old if new is None else new
+        counted = gone is None or self.handle.view.quotas.of(gone.metadata.namespace) is not None
+        return Hint.QUEUE if counted else Hint.SKIP
+
+    # --- who has to go? ------------------------------------------------------------------------------------------------
+
+    def evictable(self, pod: PodInfo, others: PlacedPods, state: CycleState) -> Mask:
+        view = self.handle.view
+        quotas = view.quotas
+        lower = others.priority < pod.priority
+        if quotas.of(pod.namespace) is None:
+            return lower & others.by_namespace(lambda name: quotas.of(name) is None)
+        if Ledger(pod, view, Supposed()).within_minimum():
+            asks = {name for name, amount in takes(pod).items() if amount}
+            borrowers = {who for who, over in borrowers_of(quotas) if asks & over.keys()}
+            borrowers.discard(pod.namespace)
+            if borrowers:
+                return others.by_namespace(borrowers.__contains__)
+        return lower & others.by_namespace(lambda name: name == pod.namespace)
+
+
+class Ledger:
+    """What there is and what is used, for one pod, as of now or in a what-if."""
+
+    def __init__(self, pod: PodInfo, view: ClusterView, supposed: Supposed) -> None:
+        quotas = view.quotas
+        quota = quotas.of(pod.namespace)
+        assert quota is not None
+        self._pod, self._quotas, self._quota = pod, quotas, quota
+        self._moved = supposed.by_namespace
+        self._asks = {name: amount for name, amount in takes(pod).items() if amount > 0}
+        self._own_promised: dict[str, int] = {}
+        self._all_promised: dict[str, int] = {}
+        for other, _ in view.promised():
+            if other.key != pod.key and other.key not in supposed.added:
+                self._count_promise(other)
+
+    def _count_promise(self, other: PodInfo) -> None:
+        """Room that was made for another pod is as good as taken: by its own kind, or by what is its namespace's due."""
+        if self._quotas.of(other.namespace) is None:
+            return
+        own = other.namespace == self._pod.namespace
+        if own and other.priority < self._pod.priority:
+            return
+        if not own and self._quotas.borrowed(other.namespace):
+            return
+        for name, amount in takes(other).items():
+            self._all_promised[name] = self._all_promised.get(name, 0) + amount
+            if own:
+                self._own_promised[name] = self._own_promised.get(name, 0) + amount
+
+    def _own(self, name: str) -> int:
+        """What the namespace uses of a resource, the pod not counted."""
+        moved = self._moved.get(self._pod.namespace, {}).get(name, 0)
+        used = self._quotas.used(self._pod.namespace).get(name, 0)
+        return used + moved + self._own_promised.get(name, 0)
+
+    def _all(self, name: str) -> int:
+        """What all namespaces use of it."""
+        moved = sum(amounts.get(name, 0) for amounts in self._moved.values())
+        return self._quotas.total_used.get(name, 0) + moved + self._all_promised.get(name, 0)
+
+    def within_minimum(self) -> bool:
+        """Whether the namespace is sure of what the pod asks for."""
+        guaranteed = self._quotas.guaranteed
+        return all(
+            self._own(name) + amount <= self._quota.min.get(name, 0)
+            for name, amount in self._asks.items()
+            if name in guaranteed
+        )
+
+    def objection(self) -> Rejected | None:
+        """Why the pod may not have what it asks for."""
+        reasons = [*self._over_max()] or [*self._over_all()]
+        return Rejected(*reasons) if reasons else None
+
+    def _over_max(self) -> Iterator[str]:
+        for name, amount in self._asks.items():
+            most = self._quota.max.get(name)
+            used = self._own(name)
+            if most is not None and used + amount > most:
+                yield (
+                    f"quota of namespace {self._quota.namespace}: {name} {quantity_text(name, used)} "
+                    f"of max {quantity_text(name, most)} used"
+                )
+
+    def _over_all(self) -> Iterator[str]:
+        for name, amount in self._asks.items():
+            most = self._quotas.guaranteed.get(name)
+            used = self._all(name)
+            if most is not None and used + amount > most:
+                yield (
+                    f"quotas of all namespaces: {name} {quantity_text(name, used)} "
+                    f"of {quantity_text(name, most)} used{self._lent(name)}"
+                )
+
+    def _lent(self, name: str) -> str:
+        """Who has borrowed, those who have most first."""
+        lent = [(who, over[name]) for who, over in borrowers_of(self._quotas) if name in over]
+        lent.sort(key=lambda each: (-each[1], each[0]))
+        told = [f"{quantity_text(name, amount)} by {who}" for who, amount in lent[:TOLD]]
+        if len(lent) > TOLD:
+            told.append(f"more by {len(lent) - TOLD} others")
+        return f", borrowed {', '.join(told)}" if told else ""
+
+
+def borrowers_of(quotas: Quotas) -> Iterator[tuple[str, Amounts]]:
+    """The namespaces that use more than their minimum, and of what by how much."""
+    quota: Quota
+    for quota in quotas:
+        over = quotas.borrowed(quota.namespace)
+        if over:
+            yield quota.namespace, over

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bayplan.cluster.audit import check
+from bayplan.cluster.cluster import Cluster
+from bayplan.cycle.attempt import attempt
+from bayplan.cycle.desk import Desk
+from bayplan.cycle.outcome import Placed, Unplaced
+from bayplan.model.decode import decode
+from bayplan.plugins import default_registry
+from bayplan.testing import make_cluster, make_node, make_pod
+from bayplan.testing.builders import PodBuilder
+from bayplan.testing.scheduler import desk_of_profile
+
+PROFILE = {
+    "plugins": {
+        "multiPoint": {"enabled": [{"name": "CapacityScheduling"}]},
+        "postFilter": {"enabled": [{"name": "CapacityScheduling"}], "disabled": [{"name": "*"}]},
+    }
+}
+
+
+def quota(namespace: str, cpu: int, most: int | None = None, **min_: str) -> Any:
+    spec: dict[str, Any] = {"min": {"cpu": cpu, **min_}}
+    if most is not None:
+        spec["max"] = {"cpu": most}
+    return decode(
+        {
+            "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+            "kind": "ElasticQuota",
+            "metadata": {"name": "quota", "namespace": namespace},
+            "spec": spec,
+        }
+    )
+
+
+def pods(namespace: str, count: int, cpu: int = 1, node: str = "n", priority: int = 0) -> Any:
+    return [
+        make_pod(f"{namespace}{i}", namespace).on(node).requests(cpu=str(cpu)).priority(priority)
+        for i in range(count)
+    ]
+
+
+def node(cpu: int, name: str = "n") -> Any:
+    return make_node(name).capacity(cpu=str(cpu), memory="64Gi", pods="110")
+
+
+def desk_of(cluster: Cluster) -> Desk:
+    return desk_of_profile(cluster, PROFILE, default_registry())
+
+
+def decide(pod: PodBuilder, cluster: Cluster) -> Placed | Unplaced:
+    outcome = attempt(cluster.info(pod.build()), desk_of(cluster))
+    check(cluster)
+    assert isinstance(outcome, Placed | Unplaced), outcome
+    return outcome
+
+
+def said(outcome: Placed | Unplaced) -> str:
+    return outcome.message if isinstance(outcome, Unplaced) else ""
+
+
+def victims(outcome: Placed | Unplaced) -> list[str]:
+    nominated = outcome.nominated if isinstance(outcome, Unplaced) else None
+    return [victim.key for victim in nominated.victims] if nominated is not None else []
+
+
+def test_what_others_leave_may_be_borrowed() -> None:
+    cluster = make_cluster(node(16), quota("a", 4, 8), quota("b", 4), *pods("a", 6))
+    assert isinstance(decide(make_pod("p", "a").requests(cpu="2"), cluster), Placed)
+
+
+@pytest.mark.parametrize(
+    ("objects", "message"),
+    [
+        pytest.param(
+            [quota("a", 4, 6), quota("b", 40), *pods("a", 6)],
+            "quota of namespace a: cpu 6 of max 6 used",
+            id="its own maximum",
+        ),
+        pytest.param(
+            [quota("a", 4), quota("b", 4), *pods("a", 6), *pods("b", 2)],
+            "quotas of all namespaces: cpu 8 of 8 used, borrowed 2 by a",
+            id="all that there is to borrow",
+        ),
+    ],
+)
+def test_who_may_have_no_more(objects: list[Any], message: str) -> None:
+    cluster = make_cluster(node(64), *objects)
+    outcome = decide(make_pod("p", "a").requests(cpu="1"), cluster)
+    assert said(outcome).startswith(f"0/1 nodes are available: {message}")
+    assert outcome.decision.picture().rejection is not None
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param([quota("b", 1)], id="no quota of its own"),
+        pytest.param([quota("a", 4, 8)], id="a resource that nobody asks for"),
+    ],
+)
+def test_a_quota_limits_only_what_it_names(objects: list[Any]) -> None:
+    cluster = make_cluster(node(64), *objects, *pods("a", 2))
+    pod = make_pod("p", "a").requests(memory="10Gi")
+    assert isinstance(decide(pod, cluster), Placed)
+
+
+def test_a_namespace_within_its_minimum_takes_back_what_was_borrowed() -> None:
+    cluster = make_cluster(node(8), quota("a", 4), quota("b", 4), *pods("a", 8, priority=50))
+    outcome = decide(make_pod("p", "b").requests(cpu="2"), cluster)
+    assert len(victims(outcome)) == 2
+    assert {key[0] for key in victims(outcome)} == {"a"}
+
+
+def test_room_is_not_enough_if_the_quotas_are_used_up() -> None:
+    """A node is free, and still somebody has to give back what was borrowed."""
+    cluster = make_cluster(
+        node(8), node(8, "free"), quota("a", 4), quota("b", 4), *pods("a", 8, priority=50)
+    )
+    outcome = decide(make_pod("p", "b").requests(cpu="2"), cluster)
+    assert len(victims(outcome)) == 2
+
+
+def test_one_above_its_minimum_evicts_its_own_pods_of_lower_priority() -> None:
+    cluster = make_cluster(
+        node(8),
+        quota("a", 2, 5),
+        quota("b", 6),
+        *pods("a", 5, priority=1),
+        *pods("b", 3, priority=-5),
+    )
+    outcome = decide(make_pod("p", "a").requests(cpu="1").priority(9), cluster)
+    (victim,) = victims(outcome)
+    assert victim.startswith("a/")
+    assert not victims(decide(make_pod("p", "a").requests(cpu="1").priority(1), cluster))
+
+
+def test_nobody_takes_back_from_one_that_has_borrowed_nothing() -> None:
+    cluster = make_cluster(node(4), quota("a", 4), quota("b", 4), *pods("a", 4))
+    assert not victims(decide(make_pod("p", "b").requests(cpu="1").priority(9), cluster))
+
+
+def test_pods_with_and_without_quota_leave_each_other_alone() -> None:
+    cluster = make_cluster(node(4), quota("a", 2), quota("b", 4), *pods("a", 2), *pods("free", 2))
+    assert victims(decide(make_pod("p", "z").requests(cpu="1").priority(9), cluster)) == [
+        "free/free0"
+    ]
+    assert not victims(decide(make_pod("p", "z").requests(cpu="3").priority(9), cluster))
+    assert victims(decide(make_pod("p", "a").requests(cpu="1").priority(9), cluster)) == ["a/a0"]
+
+
+def test_a_disruption_budget_is_respected_as_long_as_another_pod_can_go() -> None:
+    budget = decode(
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "keep", "namespace": "a"},
+            "spec": {"selector": {"matchLabels": {"kept": "yes"}}},
+            "status": {"disruptionsAllowed": 0},
+        }
+    )
+    kept = [pod.label("kept", "yes") for pod in pods("a", 6)]
+    cluster = make_cluster(
+        node(6),
+        node(6, "m"),
+        quota("a", 4),
+        quota("b", 8),
+        budget,
+        *kept,
+        *[make_pod(f"loose{i}", "a").on("m").requests(cpu="1") for i in range(6)],
+    )
+    outcome = decide(make_pod("p", "b").requests(cpu="3"), cluster)
+    assert {key.removesuffix(key[-1]) for key in victims(outcome)} == {"a/loose"}
+
+
+def test_room_that_was_made_for_another_pod_is_as_good_as_taken() -> None:
+    cluster = make_cluster(node(16), quota("a", 4), quota("b", 4), *pods("a", 5))
+    waiting = make_pod("w", "b").requests(cpu="3").nominated("n")
+    cluster.put(waiting.build())
+    outcome = decide(make_pod("p", "a").requests(cpu="1"), cluster)
+    assert "cpu 8 of 8 used" in said(outcome)
+    # Its own promise is not in its way, nor in that of a pod of its namespace that goes first.
+    assert isinstance(decide(waiting, cluster), Placed)
+    assert isinstance(decide(make_pod("x", "b").requests(cpu="3").priority(5), cluster), Placed)
+
+
+def test_what_is_kept_of_a_class_follows_the_quotas() -> None:
+    cluster = make_cluster(node(64), quota("a", 2, 2), quota("b", 9))
+    desk = desk_of(cluster)
+    decided = []
+    for i in range(4):
+        pod = cluster.info(make_pod(f"p{i}", "a").requests(cpu="1").build())
+        outcome = attempt(pod, desk)
+        decided.append(isinstance(outcome, Placed))
+        if isinstance(outcome, Placed):
+            cluster.assume(pod, outcome.node)
+        if i == 2:
+            cluster.put(quota("a", 2, 3))
+    assert decided == [True, True, False, True]
+    check(cluster)
