@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -47,7 +48,7 @@ class Question:
         return {
             key: self.nodes[number]
             for kind, number, count in solution.placed
-            for key, _ in zip(waiting[kind], range(count), strict=False)
+            for key in islice(waiting[kind], count)
         }
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from bayplan.errors import ConfigError
 from bayplan.framework.config import BayplanConfiguration, load_config
+from bayplan.framework.config.gangs import Gangs
 from bayplan.framework.config.own import is_reference
 from bayplan.framework.registry import Registry
 
@@ -145,3 +146,15 @@ def test_plugin_directories_start_at_the_file(registry: Registry, tmp_path: Path
 )
 def test_references(text: str, valid: bool) -> None:
     assert is_reference(text) is valid
+
+
+def test_gangs(registry: Registry) -> None:
+    assert load_config(SCHEDULER, registry).own.gangs == Gangs()
+    config = load_config(OWN + "gangs: {solver: true, solverEffort: 5}\n", registry)
+    assert config.own.gangs == Gangs(solver=True, solver_effort=5.0)
+
+
+@pytest.mark.parametrize("effort", ["0", "-1", "61"])
+def test_an_effort_out_of_bounds(registry: Registry, effort: str) -> None:
+    with pytest.raises(ConfigError, match=r"gangs\.solverEffort: Invalid value: .*at most 60"):
+        load_config(OWN + f"gangs: {{solverEffort: {effort}}}\n", registry)

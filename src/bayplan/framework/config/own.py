@@ -14,6 +14,7 @@ import msgspec
 
 from bayplan.framework.config.decode import Int64
 from bayplan.framework.config.fields import duplicate, invalid, required
+from bayplan.framework.config.gangs import Gangs
 from bayplan.framework.config.live_data import Provider
 from bayplan.framework.config.paths import Path, parse
 from bayplan.framework.config.report import Report
@@ -68,6 +69,7 @@ class BayplanConfiguration(Section, frozen=True, kw_only=True):
     profiles: tuple[OwnProfile, ...] = ()
     #: Who knows what about the nodes.
     providers: tuple[Provider, ...] = ()
+    gangs: Gangs = Gangs()
 
     def check(self) -> Iterator[tuple[str, str]]:
         for index, directory in enumerate(self.plugin_dirs):
