@@ -21,5 +21,5 @@ def test_words_metrics_resources_and_numbers() -> None:
     found = vocabulary(ast.parse(SOURCE))
     assert set(found.words) == {"disk", "ssd", "latency.z1", "nvidia.com/gpu"}
     assert found.resources == ("nvidia.com/gpu",)
-    assert found.metrics == ("cpu", "memory", "power", "latency.z1")
+    assert set(found.metrics) == {"cpu", "memory", "power", "latency.z1"}
     assert found.numbers == (350.0,)
