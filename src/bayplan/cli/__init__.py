@@ -15,6 +15,7 @@ _COMMANDS = {
     "evaluate": ("evaluate", "evaluate"),
     "explain": ("explain", "explain"),
     "extender": ("extender", "extender"),
+    "import": ("import_config", "import_config"),
     "lint-plugin": ("lint_plugin", "lint_plugin"),
     "run": ("run", "run"),
 }
