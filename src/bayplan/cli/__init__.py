@@ -17,6 +17,7 @@ _COMMANDS = {
     "extender": ("extender", "extender"),
     "import": ("import_config", "import_config"),
     "lint-plugin": ("lint_plugin", "lint_plugin"),
+    "new-plugin": ("new_plugin", "new_plugin"),
     "run": ("run", "run"),
 }
 
