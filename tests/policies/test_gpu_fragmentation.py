@@ -42,6 +42,12 @@ def test_gpus_without_the_cpu_to_go_with_them_are_of_no_use() -> None:
     assert answer.node == "starved"
 
 
+def test_of_equals_the_one_with_the_least_cpu_left() -> None:
+    tight = make_pod("r").requests(cpu="1").on("tight")
+    answer = ask(sharing("p", 1000, cpu="1"), gpus("tight", 1), gpus("roomy", 1), tight, **WHOLE)
+    assert [answer.score(n, NAME) for n in ("tight", "roomy")] == [100, 98]
+
+
 def test_a_pod_without_gpus_leaves_the_cpu_that_gpus_need() -> None:
     pod = make_pod("p").requests(cpu="3500m")
     answer = ask(pod, gpus("gpu", 1), make_node("plain"), **WHOLE)
