@@ -7,6 +7,7 @@ import pytest
 from bayplan.framework.config import default_config, load_config_objects
 from bayplan.plugins import default_registry
 from bayplan.sim.explanation import Explanation, NoSuchNode, explain
+from bayplan.sim.explanation_json import to_json
 from bayplan.sim.situation import Situation
 from bayplan.testing import NodeBuilder, PodBuilder, make_node, make_pod
 
@@ -77,7 +78,7 @@ def test_preemption_is_part_of_the_answer() -> None:
     big = make_pod("p").requests(cpu="3").priority(5)
     told = explained(big, make_node("a"), make_pod("x").requests(cpu="3").on("a"))
     assert told.preemption is not None
-    assert told.to_json()["preemption"] == {
+    assert to_json(told)["preemption"] == {
         "node": "a",
         "victims": [{"pod": "default/x", "priority": 0}],
         "violations": 0,
@@ -124,7 +125,7 @@ def test_notes() -> None:
 def test_json_holds_everything() -> None:
     pod = make_pod("p").requests(cpu="1")
     told = explained(pod, make_node("a"), make_node("b").taint("x"), node="b")
-    answer = json.loads(json.dumps(told.to_json()))
+    answer = json.loads(json.dumps(to_json(told)))
     assert answer["chosen"] == "a"
     assert [node["node"] for node in answer["nodes"]] == ["a", "b"]
     score = answer["nodes"][0]["scores"]["TaintToleration"]

@@ -23,6 +23,7 @@ from bayplan.framework.profile import build_profile
 from bayplan.queueing.scheduling import QueueSettings, SchedulingQueue
 from bayplan.runtime.bind_requests import BindRequests
 from bayplan.runtime.binding import Binder, Board
+from bayplan.runtime.chronicle import Chronicle
 from bayplan.runtime.come_back import ComeBack
 from bayplan.runtime.eviction import Evictor
 from bayplan.runtime.extending.attempts import Extending
@@ -119,7 +120,10 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     waker = Waker(queue, metrics, clock)
     pods = Pods(cluster, queue, waiting, waker, desks, clock)
 
-    come_back = ComeBack(queue, pods.pending, cluster.nominations, reporter, metrics, clock)
+    chronicle = Chronicle(clock, config.own.record.size)
+    come_back = ComeBack(
+        queue, pods.pending, cluster.nominations, reporter, metrics, clock, chronicle
+    )
     board = Board(
         cluster,
         queue,
@@ -129,6 +133,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         services.notes,
         metrics,
         clock,
+        chronicle,
         around.dry_run,
         around.may_write,
     )

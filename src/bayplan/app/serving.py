@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from bayplan.client.api import Api
 from bayplan.client.config import load
 from bayplan.errors import ConfigError, Problem
+from bayplan.runtime.aside import Aside
 from bayplan.serve.certificates import ServingCertificate, self_signed
 from bayplan.serve.configz import kube_configuration
+from bayplan.serve.debug.pages import DebugPages
 from bayplan.serve.gatekeeper import Gatekeeper, find_client_authority
 from bayplan.serve.health import PING, Check, Health
 from bayplan.serve.pages import Pages
@@ -71,12 +73,17 @@ async def serving(
     """
     around = shown.around
     _name_build(around)
+
+    def is_leader() -> bool:
+        return shown.elector is None or shown.elector.is_leader
+
     pages = Pages(
         around.metrics,
         _health(shown, watchdog),
         configz=lambda: kube_configuration(shown.config),
         pod_resources=pod_resources(shown.scheduler.board.cluster, shown.scheduler.pods.pending),
-        is_leader=lambda: shown.elector is None or shown.elector.is_leader,
+        is_leader=is_leader,
+        debug=DebugPages(shown.scheduler, lambda: shown.config, Aside().ask, is_leader),
     )
     server = Server(pages)
     async with contextlib.AsyncExitStack() as stack:

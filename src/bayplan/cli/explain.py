@@ -18,6 +18,7 @@ from bayplan.framework.registry import Registry
 from bayplan.model.pod import Pod
 from bayplan.sim import explanation as explaining
 from bayplan.sim.dump import STDIN, SUFFIXES, Dump, read_dump
+from bayplan.sim.explanation_json import to_json
 from bayplan.sim.manifest import DEFAULT_NAMESPACE, admitted, read_pod
 from bayplan.sim.saving import case_of, config_documents
 from bayplan.sim.situation import Situation
@@ -201,7 +202,7 @@ def _save(path: Path, case: dict[str, Any]) -> None:
 
 def _print(explanation: explaining.Explanation, output: str) -> None:
     if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(explanation.to_json()), indent=2))
+        click.echo(msgspec.json.format(msgspec.json.encode(to_json(explanation)), indent=2))
         return
     from bayplan.cli.explanation_table import print_explanation
 

@@ -87,7 +87,7 @@ class _Printer:
             scores = [self._score(line, name) for name in plugins]
             table.add_row(mark, line.node, str(line.total), *scores, style="green" if mark else "")
         self._show(table)
-        self._rest(len(lines) - len(shown), "that fit")
+        self._rest(explanation.counts[0] - len(shown), "that fit")
 
     def _telling(self) -> dict[str, int]:
         """The score plugins; those that gave nothing to any node are left out where space is scarce."""
@@ -116,8 +116,9 @@ class _Printer:
             assert line.rejected is not None
             table.add_row(line.node, line.rejected.plugin or _NOBODY, line.rejected.message)
         self._show(table)
-        self._rest(len(lines) - self._most, "turned down")
-        if len(lines) >= _MANY:
+        count = explanation.counts[1]
+        self._rest(count - min(len(lines), self._most), "turned down")
+        if count >= _MANY:
             self._say("")
             table = _table("NODES", "BY", "REASON")
             table.columns[0].justify = "right"

@@ -70,6 +70,7 @@ class Decision:
         "chosen",
         "evaluation",
         "fits",
+        "kept",
         "nominated",
         "overrides",
         "pod",
@@ -95,6 +96,8 @@ class Decision:
         self.position = evaluation.log.end
         #: Rows judged with promised pods counted in, and turned down: this goes before the verdicts.
         self.overrides = overrides
+        #: Whether a ring keeps it: only then can it be shown as it was.
+        self.kept = False
         #: Whether any node passed.
         self.fits = False
         #: The chosen row, -1 where none fits.
@@ -314,9 +317,11 @@ class Ring:
 
     def add(self, decision: Decision) -> None:
         """Keep a decision; what only an older one needed is let go."""
+        decision.kept = True
         self._decisions.append(decision)
         if len(self._decisions) > self._size:
             dropped = self._decisions.popleft()
+            dropped.kept = False
             dropped.evaluation.log.trim(dropped.position)
 
     def of(self, key: str) -> list[Decision]:

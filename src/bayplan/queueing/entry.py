@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from bayplan.queueing.history import History
+
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
 
@@ -63,6 +65,7 @@ class Queued:
         "error_count",
         "flushed_at",
         "gating_plugin",
+        "history",
         "initial_attempt_at",
         "last_try_at",
         "pending_plugins",
@@ -98,6 +101,7 @@ class Queued:
         #: Brought back by nothing but the timed flush, and when that last happened.
         self.was_flushed = False
         self.flushed_at: float | None = None
+        self.history = History()
         #: Its number in the heap that holds it; the heap's own.
         self.ticket = -1
 

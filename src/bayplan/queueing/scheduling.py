@@ -28,6 +28,7 @@ from bayplan.queueing.hints import Listener, Listeners, OneOfMany, Strategy, Tim
 from bayplan.queueing.in_flight import InFlight
 from bayplan.queueing.own_update import own_update_events
 from bayplan.queueing.places import Places
+from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from bayplan.telemetry.metrics import Metrics
 
 __all__ = ["QueueSettings", "Queued", "Rejection", "SchedulingQueue"]
+
+_log: Final = get_logger(__name__)
 
 #: How often the pods are looked through that nothing has woken for long.
 SWEEP_S: Final = 30.0
@@ -123,7 +126,7 @@ class SchedulingQueue:
             queued = self._places.backoff.first()
             if queued is None:
                 return None
-            self._count("active", events.POP_FROM_BACKOFF)
+            self._moved(queued, "active", events.POP_FROM_BACKOFF, now)
         self._places.exit(queued)
         queued.attempts += 1
         queued.last_try_at = now
@@ -144,7 +147,7 @@ class SchedulingQueue:
             strategy = self._replay(queued, flight)
             if strategy is Strategy.SKIP:
                 self._places.park(queued)
-                self._count("unschedulable", events.SCHEDULE_ATTEMPT_FAILURE)
+                self._moved(queued, "unschedulable", events.SCHEDULE_ATTEMPT_FAILURE, now)
             else:
                 self._return(queued, strategy, events.SCHEDULE_ATTEMPT_FAILURE, now)
         self._in_flight.end(uid)
@@ -287,19 +290,19 @@ class SchedulingQueue:
         if not waits:
             return self._to_active(queued, label, now)
         # The gates are asked now and not when the backoff is over: the pod may be popped any time.
-        if self._is_gated(queued, label):
+        if self._is_gated(queued, label, now):
             return False
         self._places.put_backoff(queued)
-        self._count("backoff", label)
+        self._moved(queued, "backoff", label, now)
         return True
 
     def _to_active(self, queued: Queued, label: str, now: float) -> bool:
-        if self._is_gated(queued, label):
+        if self._is_gated(queued, label, now):
             return False
         self._let_in(queued, label, now)
         return True
 
-    def _is_gated(self, queued: Queued, label: str) -> bool:
+    def _is_gated(self, queued: Queued, label: str, now: float) -> bool:
         """Run PreEnqueue. The pod is parked where a plugin keeps it out, and else in no place."""
         was_parked = queued.is_parked
         self._places.leave(queued)
@@ -308,7 +311,7 @@ class SchedulingQueue:
         if gate:
             self._places.gate(queued, gate)
             if not was_parked:
-                self._count("unschedulable", label)
+                self._moved(queued, "gated", label, now)
         return bool(gate)
 
     def _find_gate(self, queued: Queued) -> str:
@@ -325,11 +328,21 @@ class SchedulingQueue:
             queued.initial_attempt_at = now
         self._places.leave(queued)
         self._places.put_active(queued)
-        self._count("active", label)
+        self._moved(queued, "active", label, now)
 
-    def _count(self, queue: str, label: str) -> None:
+    def _moved(self, queued: Queued, place: str, label: str, now: float) -> None:
+        queued.history.moved(now, place, label)
         if self._metrics is not None:
+            # Upstream's metric counts gated pods among the unschedulable ones.
+            queue = "unschedulable" if place == "gated" else place
             self._metrics.queue_incoming(queue, label)
+        if debug := _log.v(5):
+            debug.info(
+                "Pod moved to an internal scheduling queue",
+                pod=queued.pod.key,
+                event=label,
+                queue=place,
+            )
 
     # --- looking in ----------------------------------------------------------------------------------------------------
 

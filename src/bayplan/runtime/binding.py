@@ -20,6 +20,7 @@ from bayplan.errors import BayplanError, PluginError
 from bayplan.framework.events import Action, ClusterEvent, Resource
 from bayplan.framework.pod_news import pod_of
 from bayplan.framework.status import Code, Rejected
+from bayplan.runtime.chronicle import BINDING, PREPARING, WAITING
 from bayplan.runtime.come_back import Setback
 from bayplan.runtime.points import Timing
 from bayplan.telemetry.log import get_logger
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from bayplan.framework.plugin import PreBindPlugin
     from bayplan.queueing.entry import Queued
     from bayplan.queueing.scheduling import SchedulingQueue
+    from bayplan.runtime.chronicle import Chronicle
     from bayplan.runtime.come_back import ComeBack
     from bayplan.runtime.extending.attempts import Extending
     from bayplan.runtime.notes import Notes
@@ -67,6 +69,7 @@ class Board:
     notes: Notes
     metrics: Metrics
     clock: Clock
+    chronicle: Chronicle
     #: Decide and say so, but write nothing.
     dry_run: bool = False
     #: Whether this process still leads.
@@ -120,7 +123,8 @@ class Binder:
 
     def start(self, binding: Binding) -> None:
         """Bind a pod in a task of its own."""
-        task = asyncio.get_running_loop().create_task(self._run(binding))
+        context = self._board.chronicle.context(binding.placement.pod.uid)
+        task = asyncio.get_running_loop().create_task(self._run(binding), context=context)
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
@@ -170,16 +174,20 @@ class Binder:
             # Others (an autoscaler) are told where the pod will be; without a wait it will be there at once.
             await board.reporter.conditions.write_nomination(placement.pod, placement.node)
         if binding.waiting is not None:
+            board.chronicle.reached(placement.pod.uid, WAITING)
             with self._standing_aside():
                 await self._wait(binding.waiting)
         # From here on no event can make the pod unschedulable, so none has to be kept for it.
         board.queue.done(placement.pod.uid)
         if board.dry_run:
             _log.info("Would bind pod to node", pod=placement.pod.key, node=placement.node)
+            board.chronicle.bound(placement.pod.uid, dry_run=True)
             return False
         if busy:
+            board.chronicle.reached(placement.pod.uid, PREPARING)
             with self._standing_aside():
                 await self._prepare(placement, busy)
+        board.chronicle.reached(placement.pod.uid, BINDING)
         await self._send(binding)
         return True
 
@@ -263,6 +271,7 @@ class Binder:
         board, placement, queued = self._board, binding.placement, binding.queued
         profile, now = placement.profile.name, board.clock.monotonic()
         board.reporter.scheduled(placement.pod, placement.node)
+        board.chronicle.bound(placement.pod.uid)
         board.metrics.attempt(profile, "scheduled", now - binding.started)
         since = queued.initial_attempt_at
         board.metrics.scheduled(profile, queued.attempts, None if since is None else now - since)
@@ -277,6 +286,7 @@ class Binder:
         board, placement = self._board, binding.placement
         give_up_room(board, placement)
         if self._finishing:
+            board.chronicle.dropped(placement.pod.uid)
             return  # whoever schedules next decides the pod anew; it need not hear of our end
         freed = _freed(placement)
         now = board.clock.monotonic()

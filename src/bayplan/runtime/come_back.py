@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bayplan.errors import BayplanError
     from bayplan.queueing.entry import Queued
     from bayplan.queueing.scheduling import SchedulingQueue
+    from bayplan.runtime.chronicle import Chronicle
     from bayplan.runtime.reporting.reporter import Reporter
     from bayplan.telemetry.metrics import Metrics
 
@@ -61,7 +62,7 @@ class Setback:
 class ComeBack:
     """Puts pods back into the queue."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - everything that hears of a pod's bad luck
         self,
         queue: SchedulingQueue,
         pending: Mapping[str, PodInfo],
@@ -69,6 +70,7 @@ class ComeBack:
         reporter: Reporter,
         metrics: Metrics,
         clock: Clock,
+        chronicle: Chronicle,
     ) -> None:
         self._queue = queue
         #: Our pods without a node, as the watch shows them, by key.
@@ -77,6 +79,7 @@ class ComeBack:
         self._reporter = reporter
         self._metrics = metrics
         self._clock = clock
+        self._chronicle = chronicle
 
     def later(self, queued: Queued, setback: Setback, started: float) -> None:
         """Try the pod again when that makes sense; ``started``: when the attempt began."""
@@ -85,6 +88,7 @@ class ComeBack:
         broke = setback.rejection.is_error
         now = self._clock.monotonic()
         self._metrics.attempt(profile, "error" if broke else "unschedulable", now - started)
+        self._chronicle.came_to_nothing(queued, setback.message, setback.rejection, started)
         current = self._pending.get(pod.key)
         if current is None or current.uid != pod.uid:
             self._queue.done(pod.uid)

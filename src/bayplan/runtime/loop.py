@@ -197,6 +197,7 @@ class Loop:
 
     def _act(self, queued: Queued, outcome: Outcome, counter: Counter, now: float) -> None:
         self._points.attempt(counter.desk, outcome)
+        self._board.chronicle.decided(queued, outcome, now, counter.desk.laps.spent)
         self._board.metrics.algorithm(self._board.clock.monotonic() - now)
         match outcome:
             case Placed():

@@ -21,6 +21,7 @@ from bayplan.telemetry.exposition import (
 )
 
 if TYPE_CHECKING:
+    from bayplan.serve.debug.pages import DebugPages
     from bayplan.telemetry.metrics import Metrics
 
 
@@ -35,6 +36,8 @@ class Pages:
     #: What pods ask for, while this instance leads; None: ``/metrics/resources`` is not served.
     pod_resources: ListPodResources | None = None
     is_leader: Callable[[], bool] = lambda: True
+    #: What is told of decisions and of the queue; None: nothing.
+    debug: DebugPages | None = None
 
     def metrics_text(self) -> Iterator[bytes]:
         """``/metrics``, piece by piece."""

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 
 _REASONS: Final = {
+    400: "BadRequest",
     401: "Unauthorized",
     403: "Forbidden",
     404: "NotFound",

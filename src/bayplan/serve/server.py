@@ -33,6 +33,7 @@ _BODY_S: Final = 10.0
 _BODY_BYTES: Final = 64 * 1024
 
 _PLAIN_TEXT: Final = "text/plain; charset=utf-8"
+_NOT_FOUND: Final = "the server could not find the requested resource"
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
 
 
@@ -114,15 +115,25 @@ class Server:
         if path == "/metrics":
             return await _stream(request, self._pages.metrics_text())
         if not plain:
-            if path == "/metrics/resources" and self._pages.pod_resources is not None:
-                return await _stream(request, self._pages.resources_text())
-            if path == "/configz":
-                body = self._pages.configz_text()
-                return web.Response(body=body, content_type="application/json", headers=_HEADERS)
-            found = self._single(path)
-            if found is not None:
-                return _text(*health.single(found))
-        raise RefusedError(404, "the server could not find the requested resource")
+            return await self._guarded_page(request)
+        raise RefusedError(404, _NOT_FOUND)
+
+    async def _guarded_page(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Pages that are not for everybody."""
+        path = request.path
+        if path == "/metrics/resources" and self._pages.pod_resources is not None:
+            return await _stream(request, self._pages.resources_text())
+        if path == "/configz":
+            body = self._pages.configz_text()
+            return web.Response(body=body, content_type="application/json", headers=_HEADERS)
+        found = self._single(path)
+        if found is not None:
+            return _text(*health.single(found))
+        if self._pages.debug is not None:
+            pieces = await self._pages.debug.page(path, request.query)
+            if pieces is not None:
+                return await _stream(request, pieces, "application/json")
+        raise RefusedError(404, _NOT_FOUND)
 
     def _single(self, path: str) -> health.Check | None:
         """``/readyz/name``."""
@@ -164,8 +175,10 @@ def _refuse(request: web.BaseRequest, refused: RefusedError) -> web.Response:
     return response
 
 
-async def _stream(request: web.BaseRequest, pieces: Iterator[bytes]) -> web.StreamResponse:
-    response = web.StreamResponse(headers={**_HEADERS, "Content-Type": CONTENT_TYPE})
+async def _stream(
+    request: web.BaseRequest, pieces: Iterator[bytes], content_type: str = CONTENT_TYPE
+) -> web.StreamResponse:
+    response = web.StreamResponse(headers={**_HEADERS, "Content-Type": content_type})
     await response.prepare(request)
     if request.method != "HEAD":
         for piece in pieces:

@@ -1,15 +1,14 @@
 """Why a pod goes where it goes, or nowhere: what ``bayplan explain`` shows.
 
 Made of a decision's picture and of what ``relax`` finds; rendered as a table by ``cli.explanation_table`` and as JSON by
-``to_json``.
+``explanation_json``.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from bayplan.cluster.podinfo import PodInfo
 from bayplan.cycle.attempt import evaluate
@@ -51,6 +50,32 @@ class NodeDetail:
     objections: list[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True)
+class Victim:
+    """A pod that would have to go."""
+
+    key: str
+    priority: int
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """How preemption makes room."""
+
+    node: str
+    victims: Sequence[Victim]
+    #: How many of them against a disruption budget.
+    violations: int
+
+    @classmethod
+    def of(cls, nominated: Nominated | None) -> Eviction | None:
+        """What PostFilter has come to."""
+        if nominated is None:
+            return None
+        victims = [Victim(pod.key, pod.priority) for pod in nominated.victims]
+        return cls(nominated.node, victims, nominated.violations)
+
+
 @dataclass(slots=True)
 class Explanation:
     """A decision, ready to be shown."""
@@ -69,12 +94,21 @@ class Explanation:
     message: str = ""
     #: How often each thing was said, with the plugin that said it.
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
-    preemption: Nominated | None = None
+    preemption: Eviction | None = None
     suggestions: list[Suggestion] = field(default_factory=list)
     #: Where the pod is already.
     placed_on: str = ""
     detail: NodeDetail | None = None
     notes: list[str] = field(default_factory=list)
+    #: Where only a part of the lines is at hand: how many nodes fit and how many do not, and what was said with all at hand.
+    counted: tuple[int, int] | None = None
+    said: str = ""
+    said_of_place: str = ""
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many nodes fit, and how many do not."""
+        return self.counted or (len(self.fitting), len(self.turned_down))
 
     @property
     def fitting(self) -> list[NodeLine]:
@@ -92,6 +126,8 @@ class Explanation:
 
     def headline(self) -> str:
         """The answer in one sentence."""
+        if self.said:
+            return self.said
         if not self.chosen:
             return f"{self.pod} fits nowhere: {self.message}"
         return f"{self.pod} goes to {self.chosen}: {self._why()}"
@@ -111,8 +147,8 @@ class Explanation:
 
     def whereabouts(self) -> str:
         """How the node that the pod is on compares; empty for a pending pod."""
-        if not self.placed_on:
-            return ""
+        if self.said_of_place or not self.placed_on:
+            return self.said_of_place
         at = f"it runs on {self.placed_on}"
         line = self.line(self.placed_on)
         if line is None:
@@ -125,40 +161,6 @@ class Explanation:
             return f"{at}, which is as good as {self.chosen}"
         rank = 1 + sum(other.total > line.total for other in self.fitting)
         return f"{at}, now number {rank} of {len(self.fitting)} (total {line.total})"
-
-    def to_json(self) -> dict[str, Any]:
-        """For ``-o json``: nodes, verdicts, scores, the choice and what would help."""
-        answer: dict[str, Any] = {
-            "pod": self.pod,
-            "schedulerName": self.scheduler,
-            "fits": bool(self.chosen),
-            "chosen": self.chosen or None,
-            "best": self.best,
-            "explanation": self.headline(),
-            "nodes": [_line_json(line) for line in self.lines],
-            "reasons": [
-                {"plugin": plugin, "reason": reason, "nodes": count}
-                for (plugin, reason), count in self.reasons.most_common()
-            ],
-            "suggestions": [suggestion.to_json() for suggestion in self.suggestions],
-            "notes": self.notes,
-        }
-        if self.message:
-            answer["message"] = self.message
-        if self.placed_on:
-            answer["placedOn"] = {"node": self.placed_on, "explanation": self.whereabouts()}
-        if self.preemption is not None:
-            answer["preemption"] = {
-                "node": self.preemption.node,
-                "victims": [
-                    {"pod": victim.key, "priority": victim.priority}
-                    for victim in self.preemption.victims
-                ],
-                "violations": self.preemption.violations,
-            }
-        if self.detail is not None:
-            answer["detail"] = _detail_json(self.detail)
-        return answer
 
 
 def explain(situation: Situation, *, node: str = "") -> Explanation:
@@ -175,7 +177,8 @@ def explain(situation: Situation, *, node: str = "") -> Explanation:
     picture = decision.picture()
     explanation = _told(situation, decision, picture)
     if not explanation.chosen:
-        explanation.preemption, said = make_room(decision, picture, desk)
+        nominated, said = make_room(decision, picture, desk)
+        explanation.preemption = Eviction.of(nominated)
         explanation.message = picture.message(said)
     stuck = not explanation.chosen
     if node:
@@ -187,6 +190,16 @@ def explain(situation: Situation, *, node: str = "") -> Explanation:
     if stuck:
         evict = explanation.preemption is None
         explanation.suggestions = suggestions(situation, decision, picture, node=node, evict=evict)
+    return explanation
+
+
+def recall(situation: Situation, decision: Decision) -> Explanation:
+    """What was said at the time of a decision that is still kept."""
+    picture = decision.picture()
+    explanation = _told(situation, decision, picture)
+    if not explanation.chosen:
+        explanation.preemption = Eviction.of(decision.nominated)
+        explanation.message = picture.message(decision.post_filter)
     return explanation
 
 
@@ -273,45 +286,3 @@ def _objections(decision: Decision, line: NodeLine) -> list[tuple[str, str]]:
             if outcome not in said:
                 said.append(outcome)
     return [(one.plugin, one.message) for one in said]
-
-
-def _line_json(line: NodeLine) -> dict[str, Any]:
-    if line.rejected is not None:
-        return {
-            "node": line.node,
-            "code": line.rejected.code.label,
-            "plugin": line.rejected.plugin,
-            "reasons": list(line.rejected.reasons),
-        }
-    return {
-        "node": line.node,
-        "code": "Success",
-        "total": line.total,
-        "scores": {
-            name: {
-                "raw": None if score.no_data else score.raw,
-                "normalized": score.normalized,
-                "weight": score.weight,
-                "weighted": score.weighted,
-            }
-            for name, score in line.scores.items()
-        },
-    }
-
-
-def _detail_json(detail: NodeDetail) -> dict[str, Any]:
-    return {
-        **_line_json(detail.line),
-        "resources": [
-            {
-                "resource": room.resource,
-                "allocatable": room.allocatable,
-                "requested": room.requested,
-                "asked": room.asked,
-                "enough": room.enough,
-            }
-            for room in detail.room
-        ],
-        "pods": {"count": detail.pods[0], "allocatable": detail.pods[1]},
-        "objections": [{"plugin": plugin, "message": text} for plugin, text in detail.objections],
-    }

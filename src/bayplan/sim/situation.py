@@ -44,9 +44,6 @@ class Situation:
         *,
         seed: int = 0,
     ) -> None:
-        #: The node that the pod is on already; it is looked at as if it were not there yet.
-        self.placed_on = pod.spec.node_name
-        self.pod = _pending(pod) if self.placed_on else pod
         #: Nodes before pods, without the pod itself.
         self.objects = [obj for obj in objects if not (isinstance(obj, Pod) and obj.key == pod.key)]
         self.nodes = {obj.name: obj for obj in self.objects if isinstance(obj, Node)}
@@ -54,12 +51,21 @@ class Situation:
         self.cluster = Cluster()
         for obj in self.objects:
             self.cluster.put(obj)
+        dice = Dice(seed)
+        handle = LocalHandle(self.cluster.view, config.scheduler_name, dice)
+        profile = build_profile(config, registry, handle)
+        self._settle(pod, config, Desk(self.cluster, profile, dice, Ring(), handle), seed)
+
+    def _settle(self, pod: Pod, config: ProfileConfig, desk: Desk, seed: int = 0) -> None:
+        """``self.cluster`` is as it should be: who decides there about whom?"""
+        #: The node that the pod is on already; it is looked at as if it were not there yet.
+        self.placed_on = pod.spec.node_name
+        self.pod = _pending(pod) if self.placed_on else pod
         self.seed = seed
         self.config = config
-        dice = Dice(seed)
-        self.handle = LocalHandle(self.cluster.view, config.scheduler_name, dice)
-        self.profile = build_profile(config, registry, self.handle)
-        self.desk = Desk(self.cluster, self.profile, dice, Ring(), self.handle)
+        self.handle = desk.handle
+        self.profile = desk.profile
+        self.desk = desk
         self._desks: dict[str, Desk] = {"": self.fresh_desk(self.profile)}
 
     def fresh_desk(self, profile: Profile) -> Desk:

@@ -118,6 +118,13 @@ class Metrics:
         self._attempts.inc(key)
         self._attempt_duration.observe(key, seconds)
 
+    def attempts_by_result(self) -> dict[str, int]:
+        """Attempts so far, all profiles together."""
+        counts: dict[str, int] = {}
+        for (result, _profile), times in self._attempts.values.items():
+            counts[result] = counts.get(result, 0) + int(times)
+        return counts
+
     def algorithm(self, seconds: float) -> None:
         """A node was chosen."""
         self._algorithm.observe((), seconds)
