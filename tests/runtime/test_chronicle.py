@@ -61,7 +61,7 @@ def test_attempts_that_come_to_nothing_and_the_one_that_does_not() -> None:
         queued = bench.scheduler.board.queue.get("default/big")
         assert queued is not None
         (failed,) = queued.history.attempts
-        assert (failed.result, failed.plugins) == ("unschedulable", {"NodeResourcesFit"})
+        assert (failed.result, failed.plugins) == ("unschedulable", frozenset({"NodeResourcesFit"}))
         assert failed.message == bench.api.condition("default/big")["message"]
         bench.add_nodes(make_node("large").capacity(cpu="16"))
         await bench.until_bound("default/big")
