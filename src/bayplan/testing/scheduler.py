@@ -6,7 +6,10 @@ one under test; the cluster's counts are recounted after every decision.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from bayplan.cluster.audit import check
 from bayplan.cluster.cluster import Cluster
@@ -17,6 +20,7 @@ from bayplan.cycle.outcome import Failed, Placed, Unplaced
 from bayplan.cycle.record import Picture, Ring
 from bayplan.framework.config import load_config_objects
 from bayplan.framework.dice import Dice
+from bayplan.framework.events import Action, Hint, Resource
 from bayplan.framework.plugin import Plugin
 from bayplan.framework.profile import build_profile
 from bayplan.framework.registry import Registry
@@ -83,6 +87,9 @@ class Answer:
         self.picture: Picture = outcome.decision.picture()
         self._lines = {line.node: line for line in self.picture.lines()}
 
+    def __repr__(self) -> str:
+        return f"Answer({self.node or self.message!r})"
+
     @property
     def node(self) -> str:
         """The chosen node, or an empty string."""
@@ -98,6 +105,15 @@ class Answer:
         rejected = self._lines[node].rejected
         return "" if rejected is None else rejected.message
 
+    @property
+    def rejected(self) -> dict[str, str]:
+        """Every node that was turned down, and why."""
+        return {
+            name: line.rejected.message
+            for name, line in self._lines.items()
+            if line.rejected is not None
+        }
+
     def score(self, node: str, plugin: str) -> int:
         """A plugin's score of a node after normalisation, before the weight."""
         return self._lines[node].scores[plugin].normalized
@@ -111,9 +127,53 @@ def decide(
     seed: int = 0,
 ) -> Answer:
     """Decide one pod; an attempt that fails raises the plugin's error."""
+    return _answer(pod, make_desk(cluster, *plugins, args=args, seed=seed))
+
+
+def place(
+    pods: Iterable[PodBuilder],
+    cluster: Cluster,
+    *plugins: type[Plugin],
+    args: dict[str, dict[str, Any]] | None = None,
+    seed: int = 0,
+) -> list[Answer]:
+    """Decide pods one after the other, each on the cluster that those before it have left: what was remembered counts."""
     desk = make_desk(cluster, *plugins, args=args, seed=seed)
-    outcome = attempt(cluster.info(pod.build()), desk)
-    check(cluster)
+    answers = []
+    for pod in pods:
+        answer = _answer(pod, desk)
+        if isinstance(answer.outcome, Placed):
+            cluster.assume(answer.outcome.pod, answer.node)
+            check(cluster)
+        answers.append(answer)
+    return answers
+
+
+def _answer(pod: PodBuilder, desk: Desk) -> Answer:
+    outcome = attempt(desk.cluster.info(pod.build()), desk)
+    check(desk.cluster)
     if isinstance(outcome, Failed):
         raise outcome.error
     return Answer(outcome)
+
+
+def wakes(
+    plugin: type[Plugin],
+    pod: PodBuilder,
+    event: tuple[Resource, Action],
+    *,
+    old: NodeBuilder | PodBuilder | Any = None,
+    new: NodeBuilder | PodBuilder | Any = None,
+    args: dict[str, Any] | None = None,
+) -> bool:
+    """Whether an event gives another chance to a pod that the plugin turned down: ``wakes_on`` and its hints."""
+    info = Cluster().info(pod.build())
+    before, after = (one.build() if isinstance(one, _BUILDERS) else one for one in (old, new))
+    asked = msgspec.convert(args or {}, plugin.args_type)
+    return any(
+        wake.covers(*event) and (wake.hint is None or wake.hint(info, before, after) is Hint.QUEUE)
+        for wake in plugin(asked).wakes_on()
+    )
+
+
+_BUILDERS = (NodeBuilder, PodBuilder)

@@ -25,9 +25,11 @@ class VirtualClock:
         self._passed = 0.0
 
     def now(self) -> float:
+        """Seconds since 1970."""
         return self._start + self._passed
 
     def monotonic(self) -> float:
+        """Seconds that have passed."""
         return self._passed
 
     def advance(self, seconds: float) -> None:

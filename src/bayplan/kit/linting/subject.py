@@ -18,6 +18,7 @@ from bayplan.errors import ConfigError, Problem
 from bayplan.framework.plugin import BindPlugin, FilterPlugin, Plugin, QueueSortPlugin, ScorePlugin
 from bayplan.framework.registry import Registry
 from bayplan.plugins import default_plugins
+from bayplan.testing.forms import has, per_node_form
 from bayplan.testing.scheduler import desk_of_profile
 
 
@@ -65,18 +66,11 @@ class Subject:
         return bool(getattr(self.plugin, "cache", True))
 
     def _has(self, point: type[Plugin], method: str) -> bool:
-        return issubclass(self.plugin, point) and getattr(self.plugin, method) is not getattr(
-            point, method
-        )
+        return has(self.plugin, point, method)
 
     def per_node(self) -> type[Plugin]:
         """The plugin without its column forms, where it has both."""
-        forms: dict[str, Any] = {"name": self.plugin.name, "args_type": self.plugin.args_type}
-        if self.filters_nodes:
-            forms["filter"] = FilterPlugin.filter
-        if self.scores_nodes:
-            forms["score"] = ScorePlugin.score
-        return type(self.plugin.__name__, (self.plugin,), forms)
+        return per_node_form(self.plugin)
 
     def desk(self, cluster: Cluster, plugin: type[Plugin] | None = None) -> Desk:
         """A desk at which the plugin decides alone: no other filter hides what it says of a node."""
