@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.journal import Journal
-from bayplan.cluster.nominations import Nominations
+from bayplan.cluster.nominations import KEEP, Nominations
 from bayplan.testing import make_pod
 
 PODS = {name: Cluster().info(make_pod(name).build()) for name in "abc"}
@@ -29,15 +29,19 @@ def test_like_a_dict(events: list[tuple[str, str]]) -> None:
             there = sorted(pod.name for pod in nominations.on(where))
             assert there == sorted(name for name, at in promised.items() if at == where)
         assert {pod.name: at for pod, at in nominations.all()} == promised
-        for priority in (-5, 0, 1):
-            high = {
-                (node, pod.name)
-                for node, pods in nominations.at_least(priority).items()
-                for pod in pods
-            }
-            assert high == {
-                (at, name) for name, at in promised.items() if PODS[name].priority >= priority
-            }
+        assert sorted(nominations.nodes()) == sorted(set(promised.values()))
         assert len(nominations) == len(promised)
         for other in "abc":
             assert nominations.node_of(PODS[other].key) == promised.get(other, "")
+
+
+def test_who_reads_the_changes_late_is_told_so() -> None:
+    nominations = Nominations(Journal())
+    start = nominations.version
+    nominations.put(PODS["a"], "n1")
+    nominations.put(PODS["a"], "n2")
+    assert nominations.since(start) == ["n1", "n1", "n2"]
+    for _ in range(KEEP):
+        nominations.put(PODS["a"], "n1")
+    assert nominations.since(start) is None
+    assert nominations.since(nominations.version) == []

@@ -28,6 +28,12 @@ from bayplan.framework.victims.candidates import Candidates
 from bayplan.framework.victims.search import Search
 from bayplan.model.decode import decode
 from bayplan.plugins.default_preemption import DefaultPreemption
+<<<<<<< HEAD
+=======
+from bayplan.plugins.default_preemption.candidates import Candidates
+from bayplan.plugins.default_preemption.evictions import Evictions
+from bayplan.plugins.default_preemption.search import Search
+>>>>>>> d87c2ca (What promises come to is kept from attempt to attempt, and a gate says whom it keeps out for certain)
 from bayplan.plugins.node_ports import NodePorts
 from bayplan.plugins.node_resources_fit import NodeResourcesFit
 
@@ -849,13 +855,15 @@ def test_a_pod_waits_while_its_victims_are_deleted() -> None:
     plugin, uid = case.plugin, case.pod.uid
     waiting = unresolvable("waiting for the preemption for this pod to be finished")
     assert plugin.pre_enqueue(case.pod) is None
-    plugin.evictions.begin(uid)
+    plugin.evictions.begin(uid, "default/b")
     plugin.evictions.deleted("default/a")
     assert plugin.pre_enqueue(case.pod) == waiting
-    assert plugin.evictions.only_left(uid, "default/b")
+    assert plugin.evictions.only_last_left(uid)
     assert plugin.pre_enqueue(case.pod) == waiting
+    assert uid in plugin.keeps_out
     plugin.evictions.deleted("default/b")
     assert plugin.pre_enqueue(case.pod) is None
+    assert uid not in plugin.keeps_out
     plugin.evictions.end(uid)
     assert plugin.pre_enqueue(case.pod) is None
 
@@ -863,10 +871,26 @@ def test_a_pod_waits_while_its_victims_are_deleted() -> None:
 def test_a_pod_whose_last_victim_left_before_its_turn_does_not_wait_for_it() -> None:
     case = Case([a_node("n1")], [], P("p"))
     plugin, uid = case.plugin, case.pod.uid
-    plugin.evictions.begin(uid)
+    plugin.evictions.begin(uid, "default/b")
     plugin.evictions.deleted("default/b")
-    assert not plugin.evictions.only_left(uid, "default/b")
+    assert not plugin.evictions.only_last_left(uid)
     assert plugin.pre_enqueue(case.pod) is None
+
+
+def test_pods_that_want_the_same_victim_gone_wait_for_it_together() -> None:
+    evictions = Evictions()
+    for preemptor in ("first", "second", "third"):
+        evictions.begin(preemptor, "victim")
+    assert evictions.only_last_left("first")
+    evictions.end("third")
+    evictions.deleted("victim")
+    assert set(evictions.waiting) == {"second"}
+    assert not evictions.only_last_left("second")
+    assert not evictions.waiting
+    evictions.begin("first", "other")
+    evictions.begin("first", "another")  # a second attempt, the first one's evictions having failed
+    evictions.deleted("other")
+    assert evictions.only_last_left("first")
 
 
 def test_a_deletion_alone_wakes_nobody() -> None:

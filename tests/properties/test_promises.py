@@ -13,6 +13,7 @@ from bayplan.cycle.desk import Desk
 from bayplan.cycle.evaluation import Evaluation
 from bayplan.cycle.outcome import Outcome, Unplaced
 from bayplan.cycle.preempt import DryRunEngine
+from bayplan.cycle.promised import turned_down_by_promises
 from bayplan.testing import make_desk, make_node, make_pod
 
 #: Amounts of CPU; the last is what no sum survives.
@@ -81,3 +82,45 @@ def test_together_as_one_by_one(
         assert first.decision.overrides == second.decision.overrides  # type: ignore[union-attr]
         lines = first.decision.picture().lines()  # type: ignore[union-attr]
         assert lines == second.decision.picture().lines()  # type: ignore[union-attr]
+
+
+#: What happens between two attempts: pods arrive, leave, are promised a node or lose it, nodes are replaced.
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["on", "promised", "gone", "node"]),
+        st.integers(0, 5),
+        st.integers(0, 2),
+        st.integers(0, 2),
+        CPU,
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=300)
+@given(steps=STEPS, priority=st.integers(1, 2), mine=st.integers(-1, 2))
+def test_what_is_kept_from_attempt_to_attempt_is_what_a_fresh_look_gives(
+    steps: list[tuple[str, int, int, int, str]], priority: int, mine: int
+) -> None:
+    cluster = cluster_of([])
+    coming = make_pod("new").uid("new").priority(priority).requests(cpu="1")
+    info = cluster.info(coming.build())
+    keeps = make_desk(cluster)
+    for how, number, node, rank, cpu in steps:
+        name = f"p{number}"
+        cluster.remove_pod("default", name)
+        if how == "node":
+            capacity = {"cpu": "4", "pods": str(rank + 1)}
+            cluster.put(make_node(f"n{node}").capacity(**capacity).build())
+        elif how != "gone":
+            # A name that was given up is another pod's now.
+            pod = make_pod(name).uid(f"{name}-{node}{rank}{cpu}").priority(rank).requests(cpu=cpu)
+            place = pod.on if how == "on" else pod.nominated
+            cluster.put(place(f"n{node}").build())
+        if mine >= 0:
+            cluster.nominations.put(info, f"n{mine}")
+        alone = make_desk(cluster)
+        alone.__class__ = OneByOne
+        kept, fresh = keeps.classes.evaluation(info), alone.classes.evaluation(info)
+        known = turned_down_by_promises(info, kept, keeps)
+        assert known == turned_down_by_promises(info, fresh, alone)

@@ -6,12 +6,15 @@ promised pods counted in.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Final
+
 from bayplan.cluster.changes import Reads
 from bayplan.cluster.journal import Journal
 from bayplan.cluster.podinfo import PodInfo
 
-#: Priorities for which the list of higher ones is kept up to date.
-_THRESHOLDS = 16
+#: Changes kept; who fell further behind has to look at all of them.
+KEEP: Final = 4096
 
 
 class Nominations:
@@ -21,11 +24,9 @@ class Nominations:
         self._journal = journal
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
-        #: Changes with every nomination made or withdrawn.
-        self.version = 0
-        #: Answers of ``at_least`` by priority, and the nodes that have changed since each was given.
-        self._high: dict[int, dict[str, list[PodInfo]]] = {}
-        self._news: dict[int, set[str]] = {}
+        #: The nodes of the latest promises made and withdrawn, in order, and how many there were before these.
+        self._log: list[str] = []
+        self._forgotten = 0
 
     def put(self, pod: PodInfo, node: str) -> None:
         """Promise a node to a pod, in place of any earlier promise."""
@@ -46,35 +47,30 @@ class Nominations:
         self._changed(node)
 
     def _changed(self, node: str) -> None:
-        self.version += 1
         self._journal.topic_changed(Reads.PROMISES)
-        for news in self._news.values():
-            news.add(node)
+        self._log.append(node)
+        if len(self._log) > 2 * KEEP:
+            del self._log[:KEEP]
+            self._forgotten += KEEP
+
+    @property
+    def version(self) -> int:
+        """Grows with every promise made or withdrawn."""
+        return self._forgotten + len(self._log)
+
+    def since(self, version: int) -> list[str] | None:
+        """The nodes of all promises made and withdrawn since, or None where that is not known any more."""
+        start = version - self._forgotten
+        return None if start < 0 else self._log[start:]
+
+    def nodes(self) -> Iterable[str]:
+        """The nodes that are promised to somebody."""
+        return self._by_node
 
     def on(self, node: str) -> list[PodInfo]:
         """The pods to which a node is promised."""
         pods = self._by_node.get(node)
         return list(pods.values()) if pods else []
-
-    def at_least(self, priority: int) -> dict[str, list[PodInfo]]:
-        """Nodes promised to pods of this priority or a higher one, and these pods; not to be changed."""
-        high = self._high.get(priority)
-        if high is None:
-            if len(self._high) >= _THRESHOLDS:
-                self._high.clear()
-                self._news.clear()
-            high = self._high[priority] = {}
-            self._news[priority] = set(self._by_node)
-        news = self._news[priority]
-        for node in news:
-            there = self._by_node.get(node, {}).values()
-            pods = [pod for pod in there if pod.priority >= priority]
-            if pods:
-                high[node] = pods
-            else:
-                high.pop(node, None)
-        news.clear()
-        return high
 
     def node_of(self, key: str) -> str:
         """The node promised to a pod, or an empty string."""

@@ -12,6 +12,7 @@ from bayplan.cluster.nodes import NodeTable
 from bayplan.cluster.nominations import Nominations
 from bayplan.cluster.pods import PodTable
 from bayplan.cluster.ports import PortTable
+from bayplan.cluster.promised_rows import Promises
 from bayplan.cluster.quotas import Quotas
 from bayplan.cluster.storage import Storage
 from bayplan.cluster.workloads import Workloads
@@ -34,6 +35,7 @@ class Tables:
         self.storage = Storage(self.journal)
         self.budgets = Budgets(self.journal)
         self.nominations = Nominations(self.journal)
+        self.promises = Promises(self.nominations, self.nodes, self.journal)
         self.accounts = Accounts(self.pods)
         self.quotas = Quotas(self.journal, self.accounts)
         #: By name; watched where a plugin asks for them.

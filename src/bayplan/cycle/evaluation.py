@@ -14,6 +14,7 @@ import numpy as np
 
 from bayplan.cycle.feasible import Feasible
 from bayplan.cycle.ground import Changes, Ground
+from bayplan.cycle.known_promises import KnownPromises
 from bayplan.cycle.prefilter import PreFilterResult, ask, run_prefilters
 from bayplan.cycle.rank import Rank
 from bayplan.cycle.undo import UndoLog
@@ -58,6 +59,9 @@ class Evaluation:
         self.position = journal.end
         self.state = CycleState()
         self.log = UndoLog()
+        #: What nodes promised to other pods come to; the count is of changes in what plugins see of the whole cluster.
+        self.promises = KnownPromises()
+        self.restated = 0
         self.prefilter: PreFilterResult = run_prefilters(pod, plan.profile, view, self.state)
         plan.laps.lap("PreFilter")
         #: None where PreFilter turned the pod down whole.
@@ -138,6 +142,7 @@ class Evaluation:
             if stamp != watch.stamp:
                 watch.stamp = stamp
                 stale.add(watch.plugin.name)
+        self.restated += bool(stale)
         return stale
 
     def _prefilter_again(self, pod: PodInfo, stale: set[str]) -> bool:

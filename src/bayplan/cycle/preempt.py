@@ -7,7 +7,7 @@ filter can be run over many nodes at once follows from what the plugin says it r
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +23,7 @@ from bayplan.framework.status import Code, Rejected, Verdicts
 if TYPE_CHECKING:
     from bayplan.cluster.nominations import Nominations
     from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cluster.tables import Tables
     from bayplan.cluster.view import ClusterView, Nodes, TrialNodes
     from bayplan.framework.preemption import PreemptExtender
     from bayplan.framework.profile import Profile
@@ -154,22 +155,18 @@ class DryRunEngine:
                 return _failure("RemovePod", plugin, answer)
         return None
 
-    def promises(self, pod: PodInfo) -> dict[int, list[PodInfo]]:
+    def promises(self, pod: PodInfo) -> Mapping[int, Sequence[PodInfo]]:
         """Rows of the nodes where promises to other pods count against ``pod``, and these pods."""
-        nodes = self.view.cluster.nodes
-        row_of, alive = nodes.row_of, nodes.alive.data
-        found = {
-            row: others
-            for name, others in self.nominations.at_least(pod.priority).items()
-            if (row := row_of.get(name, -1)) >= 0 and alive[row]
-        }
-        own = self.nominations.node_of(pod.key)
-        mine = row_of.get(own, -1) if own else -1
-        if mine in found:
-            found[mine] = self._promised(pod, own)
-            if not found[mine]:
-                del found[mine]
-        return found
+        cluster = self.view.cluster
+        found = cluster.promises.at_least(pod.priority).by_row
+        mine = own_row(pod, cluster)
+        if mine not in found:
+            return found
+        without = dict(found)
+        without[mine] = self._promised(pod, cluster.nodes.names[mine])
+        if not without[mine]:
+            del without[mine]
+        return without
 
     def batch(self, pod: PodInfo, state: CycleState) -> ColumnDryRun | None:
         """The dry run over many nodes at once, or None where a filter in play couples nodes or judges one by one."""
@@ -220,6 +217,12 @@ class ColumnDryRun:
     def _numbers(self, plugin: FilterPlugin, trial: Nodes, outcomes: list[Rejected]) -> Index | int:
         answer = call(plugin, "Filter", plugin.filter, self._pod, trial, self._state)
         return index_of(plugin, answer, len(trial), outcomes)
+
+
+def own_row(pod: PodInfo, cluster: Tables) -> int:
+    """The row that is promised to this very pod, -1 where none is."""
+    own = cluster.nominations.node_of(pod.key)
+    return cluster.nodes.row_of.get(own, -1) if own else -1
 
 
 def _objection(

@@ -13,6 +13,7 @@ import numpy as np
 
 from bayplan.cluster.guests import Guests
 from bayplan.cluster.thinned import NOBODY, LowerPods, ThinnedNodes, too_big
+from bayplan.cycle.preempt import own_row
 from bayplan.errors import PluginError
 from bayplan.framework.status import Code, Rejected
 
@@ -31,32 +32,54 @@ def turned_down_by_promises(
     if not len(desk.cluster.nominations) or evaluation.feasible is None:
         return {}
     engine = desk.engine(evaluation)
-    only = evaluation.prefilter.only_nodes
-    promises = {
-        row: others
-        for row, others in engine.promises(pod).items()
-        if only is None or evaluation.names[row] in only
-    }
+    batch = engine.batch(pod, evaluation.state)
+    promises = engine.promises(pod)
     turned_down: dict[int, Rejected] = {}
-    alone: Collection[int] = promises
-    batch = engine.batch(pod, evaluation.state) if promises else None
+    alone = set(promises)
     if batch is not None:
-        turned_down, alone = _all_at_once(promises, batch, desk.view)
-    for row in alone:
+        turned_down, alone = _as_known(pod, evaluation, batch, desk.view)
+        mine = own_row(pod, desk.cluster)
+        if mine >= 0:
+            # What is promised to the pod itself does not count against it, so what holds for its class does not hold for it.
+            turned_down.pop(mine, None)
+            alone = (alone - {mine}) | (promises.keys() & {mine})
+    for row in _asked_for(alone, evaluation):
         trial = desk.view.trial(np.array([row], np.intp))
         rejected = engine.judge(pod, trial, 0, evaluation.state)
         if rejected is not None:
             turned_down[row] = rejected
-    for rejected in turned_down.values():
-        if rejected.code is Code.ERROR:
-            raise PluginError(rejected.plugin, "Filter", rejected.message)
+            _raise_if_error(rejected)
     return turned_down
+
+
+def _as_known(
+    pod: PodInfo, evaluation: Evaluation, batch: BatchDryRun, view: ClusterView
+) -> tuple[dict[int, Rejected], set[int]]:
+    """Who is turned down where every filter looks at a node's own row alone, and the rows that columns cannot show."""
+    cluster, known = view.cluster, evaluation.promises
+    source = cluster.promises.at_least(pod.priority)
+    rows = _asked_for(known.outdated(source, cluster.journal, evaluation.restated), evaluation)
+    if rows:
+        try:
+            known.learn(*_all_at_once({row: source.by_row[row] for row in rows}, batch, view))
+        except PluginError:
+            known.forget()
+            raise
+    return dict(known.turned_down), known.alone
+
+
+def _asked_for(rows: Collection[int], evaluation: Evaluation) -> list[int]:
+    """Those of the rows to which PreFilter has not closed the way; in order."""
+    only = evaluation.prefilter.only_nodes
+    if only is not None:
+        rows = [row for row in rows if evaluation.names[row] in only]
+    return sorted(rows)
 
 
 def _all_at_once(
     promises: Mapping[int, Sequence[PodInfo]], batch: BatchDryRun, view: ClusterView
-) -> tuple[dict[int, Rejected], list[int]]:
-    """Who is turned down where every filter looks at a node's own row alone, and the rows that columns cannot show.
+) -> tuple[dict[int, Rejected], set[int]]:
+    """Judge rows together.
 
     With the promised pods only: without them a node passes or not as it does for this pod anyway.
     """
@@ -69,4 +92,11 @@ def _all_at_once(
         int(rows[i]): verdicts.outcomes[int(verdicts.index[i]) - 1]
         for i in np.flatnonzero((verdicts.index != 0) & ~alone).tolist()
     }
-    return turned_down, rows[alone].tolist()
+    for rejected in turned_down.values():
+        _raise_if_error(rejected)
+    return turned_down, set(rows[alone].tolist())
+
+
+def _raise_if_error(rejected: Rejected) -> None:
+    if rejected.code is Code.ERROR:
+        raise PluginError(rejected.plugin, "Filter", rejected.message)

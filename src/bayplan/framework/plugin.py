@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import msgspec
@@ -153,6 +153,10 @@ def _args_from_annotations(cls: type[Plugin]) -> type[msgspec.Struct] | None:
 
 class PreEnqueuePlugin(Plugin):
     """Decides whether a pod may enter the queue at all."""
+
+    #: Uids of pods that it keeps out for certain. Where many wait for news of their own, they need not be asked about one by
+    #: one whenever something happens.
+    keeps_out: Container[str] = ()
 
     def pre_enqueue(self, pod: PodInfo) -> Rejected | None:
         """None lets the pod in."""

@@ -6,6 +6,7 @@ out like one that says no: its events, or the timed flush, bring it back. (upstr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from bayplan.errors import PluginError
@@ -33,12 +34,17 @@ def find_gate(queued: Queued, profile: Profile | None) -> tuple[str, Code]:
     return "", Code.SUCCESS
 
 
-def still_kept_out(queued: Queued, profile: Profile | None) -> bool:
-    """Whether the plugin that keeps a gated pod out would do so again: then nothing else needs to be asked."""
-    for plugin in profile.pre_enqueue if profile is not None else ():
-        if plugin.name == queued.gating_plugin:
-            return _ask(plugin, queued) is not Code.SUCCESS
-    return False
+def perhaps_let_in(gated: Iterable[Queued], gate: str, profile: Profile | None) -> list[Queued]:
+    """Those of the pods behind a gate to which the plugin that keeps it does not say no again."""
+    found = [plugin for plugin in profile.pre_enqueue if plugin.name == gate] if profile else []
+    if not found:
+        return list(gated)
+    plugin, certain = found[0], found[0].keeps_out
+    return [
+        queued
+        for queued in gated
+        if queued.pod.uid not in certain and _ask(plugin, queued) is Code.SUCCESS
+    ]
 
 
 def _ask(plugin: PreEnqueuePlugin, queued: Queued) -> Code:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from bayplan.framework import events
 from bayplan.framework.events import ClusterEvent
 from bayplan.queueing.entry import NOBODY, Place, Queued, QueueSettings, Rejection
-from bayplan.queueing.gates import find_gate, still_kept_out
+from bayplan.queueing.gates import find_gate, perhaps_let_in
 from bayplan.queueing.hints import Listener, Listeners, OneOfMany, Strategy, Timing
 from bayplan.queueing.in_flight import InFlight
 from bayplan.queueing.own_update import own_update_events
@@ -226,10 +226,9 @@ class SchedulingQueue:
                 _ask(listener, event, alike, woken, Strategy.AFTER_BACKOFF)
         for listener in listeners:
             # Only what its gate wants to hear of can open it.
-            for queued in parked.gated_by(listener.profile, listener.name):
-                # A thousand pods may wait for their victims to go, each of which is such an event.
-                if still_kept_out(queued, self._profiles.get(queued.profile)):
-                    continue
+            profile, gate = self._profiles.get(listener.profile), listener.name
+            # A thousand pods may wait for their victims to go, each of which is such an event.
+            for queued in perhaps_let_in(parked.gated_by(listener.profile, gate), gate, profile):
                 strategy = self._listeners.judge(queued, event)
                 if strategy:
                     woken[queued] = strategy

@@ -93,7 +93,7 @@ class Evictor:
             return  # all of them are on their way out already
         self._metrics.preemption(len(nominated.victims))
         if evictions is not None:
-            evictions.begin(preemptor.uid)
+            evictions.begin(preemptor.uid, victims[-1].uid)
         preemption = Preemption(preemptor, nominated, victims, evictions)
         task = asyncio.get_running_loop().create_task(self._carry_out(preemption))
         self._tasks.add(task)
@@ -179,7 +179,7 @@ class Evictor:
         ):
             return False
         preemptor, evictions = preemption.preemptor, preemption.evictions
-        if evictions is not None and not evictions.only_left(preemptor.uid, last.uid):
+        if evictions is not None and not evictions.only_last_left(preemptor.uid):
             # Its end was seen while the preemptor had to wait for the others: nothing else would wake it now.
             self.activate([preemptor])
             return True

@@ -69,6 +69,7 @@ class PreemptionPlugin(PreEnqueuePlugin, PostFilterPlugin):
     def setup(self) -> None:
         #: Which pods' victims are being deleted; kept by whoever deletes them.
         self.evictions = Evictions()
+        self.keeps_out = self.evictions.waiting
 
     # --- who may go ----------------------------------------------------------------------------------------------------
 
