@@ -76,6 +76,77 @@ def test_the_node_is_promised_in_memory_and_in_the_status_while_the_victim_goes(
     on_bench(scenario)
 
 
+def test_nothing_is_tried_before_the_last_victim_is_seen_to_leave() -> None:
+    """Its end follows at once on the deletion: an attempt in between would only make the backoff longer."""
+
+    async def scenario(bench: Bench) -> None:
+        bench.add_nodes(make_node("a"))
+        for name in ("one", "two"):
+            bench.api.create(victim(name, "1"))
+        await bench.until_bound("default/one", "default/two")
+        bench.api.lagging = True
+        bench.api.create(preemptor("4"))
+        bench.api.catch_up()
+        bench.api.lagging = True
+        await settle(lambda: bench.api.sent("DELETE") == 2)
+        await asyncio.sleep(3)
+        queued = bench.scheduler.board.queue.get("default/important")
+        assert queued is not None
+        assert queued.attempts == 1
+        # Something else happens, which may make room.
+        bench.scheduler.pods.on_put(make_pod("other").uid("x").requests(cpu="1").on("b").build())
+        bench.scheduler.pods.on_gone("default", "other", "x", None)
+        await settle()
+        assert queued.attempts == 1
+        bench.api.catch_up()
+        await bench.until_bound("default/important")
+        assert queued.attempts == 2
+        bench.check()
+
+    on_bench(scenario)
+
+
+def test_a_watch_that_does_not_show_the_last_victim_leave_is_not_waited_for_for_ever() -> None:
+    async def scenario(bench: Bench) -> None:
+        bench.add_nodes(make_node("a"))
+        bench.api.create(victim("low"))
+        await bench.until_bound("default/low")
+        bench.api.create(preemptor())
+        await settle(lambda: bench.scheduler.board.queue.get("default/important") is not None)
+        bench.api.lagging = True
+        await settle(lambda: bench.api.sent("DELETE") == 1)
+        queued = bench.scheduler.board.queue.get("default/important")
+        assert queued is not None
+        assert queued.attempts == 1
+        await asyncio.sleep(6)
+        assert queued.attempts > 1
+        bench.api.catch_up()
+        await asyncio.sleep(10)
+        await bench.until_bound("default/important")
+        bench.check()
+
+    on_bench(scenario)
+
+
+def test_a_victim_with_a_time_of_grace_opens_the_way_when_its_deletion_begins() -> None:
+    async def scenario(bench: Bench) -> None:
+        left: list[str] = []
+        bench.scheduler.pods.on_leaving.append(left.append)
+        begun = make_pod("low").uid("low").on("a")
+        begun.manifest["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        begun.manifest["metadata"]["deletionGracePeriodSeconds"] = 0
+        bench.scheduler.pods.on_put(begun.build())
+        assert left == []
+        begun.manifest["metadata"]["deletionGracePeriodSeconds"] = 30
+        bench.scheduler.pods.on_put(begun.build())
+        assert left == ["low"]
+        begun.manifest["metadata"] |= {"deletionGracePeriodSeconds": 0, "finalizers": ["a.b/c"]}
+        bench.scheduler.pods.on_put(begun.build())
+        assert left == ["low", "low"]
+
+    on_bench(scenario)
+
+
 def test_where_one_deletion_fails_the_last_victim_is_spared_and_the_pod_is_tried_again() -> None:
     async def scenario(bench: Bench) -> None:
         bench.add_nodes(make_node("a"))

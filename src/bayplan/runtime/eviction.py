@@ -2,9 +2,8 @@
 
 Started by the loop when an attempt nominates a node. A victim that is bound gets the DisruptionTarget condition, is
 deleted, and an event says for whom; one that is still waiting in Permit or PreBind is called off in memory and goes back
-to the queue. All victims but one go at once, the last one alone: until it is asked for, PreEnqueue keeps the preemptor
-out of the queue; from then on its deletion, whenever the watch shows it, may wake the preemptor (KEP-4832). If any
-deletion fails the last victim is spared, and the preemptor is tried again.
+to the queue. All victims but one go at once, the last one alone: until it is seen to leave, PreEnqueue keeps the preemptor
+out of the queue (KEP-4832). If any deletion fails the last victim is spared, and the preemptor is tried again.
 """
 
 from __future__ import annotations
@@ -43,6 +42,8 @@ _log: Final = get_logger(__name__)
 #: Who calls a victim off that waits in Permit or PreBind, as its message says.
 _PLUGIN: Final = "DefaultPreemption"
 
+#: A victim's end is seen so soon after the API server has been asked for it; usually it takes milliseconds.
+_SEEN_WITHIN_S: Final = 5.0
 #: Between two tries of evictions that fail.
 _LONGEST_WAIT_S: Final = 10.0
 
@@ -116,11 +117,11 @@ class Evictor:
     async def _carry_out(self, preemption: Preemption) -> None:
         started = self._clock.monotonic()
         withdrawn = await self._withdraw_promises(preemption.nominated.outbid)
+        evicted = False
         try:
             evicted = await self._evict_all(preemption)
         finally:
-            if preemption.evictions is not None:
-                preemption.evictions.end(preemption.preemptor.uid)
+            self._end(preemption, evicted=evicted)
         done = withdrawn and evicted
         if done:
             self.forget(preemption.preemptor.uid)
@@ -136,6 +137,24 @@ class Evictor:
                 victims=len(preemption.victims),
                 result=result,
             )
+
+    def _end(self, preemption: Preemption, *, evicted: bool) -> None:
+        """Let the preemptor in again: when the last victim is seen to leave, or as soon as it is clear that it stays."""
+        evictions, uid = preemption.evictions, preemption.preemptor.uid
+        if evictions is None:
+            return
+        last = preemption.victims[-1].uid
+        if evicted and evictions.waits_for(uid, last):
+            # An attempt before that would be in vain. Should the watch be interrupted, it is made nevertheless.
+            asyncio.get_running_loop().call_later(_SEEN_WITHIN_S, self._stop_waiting, preemption)
+        else:
+            evictions.end(uid)
+
+    def _stop_waiting(self, preemption: Preemption) -> None:
+        evictions, preemptor = preemption.evictions, preemption.preemptor
+        if evictions is not None and evictions.waits_for(preemptor.uid, preemption.victims[-1].uid):
+            evictions.end(preemptor.uid)
+            self.activate([preemptor])
 
     def forget(self, uid: str) -> None:
         """A preemptor has what it wants, or is gone."""
@@ -188,7 +207,10 @@ class Evictor:
     async def _evict(self, victim: PodInfo, preemption: Preemption) -> bool:
         preemptor, node = preemption.preemptor, preemption.nominated.node
         in_memory = self._waiting.call_off(victim.uid, _PLUGIN)
-        if not in_memory:
+        if in_memory:
+            if preemption.evictions is not None:
+                preemption.evictions.deleted(victim.uid)  # nothing else will be seen of it
+        else:
             try:
                 await self._delete(victim, preemptor.spec.scheduler_name)
             except (NotFound, Conflict):

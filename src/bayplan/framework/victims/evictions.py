@@ -1,7 +1,7 @@
-"""Evictions under way: a pod stays out of the queue until its victims are told to go.
+"""Evictions under way: a pod stays out of the queue until its victims go.
 
-Kept by whoever deletes the victims; asked by PreEnqueue. The last victim is told apart: once its deletion is seen, the
-way is free even if the call that deletes it has not returned.
+Kept by whoever deletes the victims; asked by PreEnqueue. The last victim is told apart: once it is seen to leave, the way
+is free, be it before the call that deletes it has returned or after.
 """
 
 from __future__ import annotations
@@ -49,8 +49,12 @@ class Evictions:
             else:
                 self._overtaken.add(preemptor)
 
+    def waits_for(self, preemptor: str, last: str) -> bool:
+        """Whether the pod has to wait until this victim has left."""
+        return self._last.get(preemptor) == last
+
     def end(self, preemptor: str) -> None:
-        """All victims are deleted, or their deletion has failed."""
+        """The last victim has left, or will not."""
         last = self._last.pop(preemptor, None)
         if last is None:
             return

@@ -57,7 +57,7 @@ class Pods:
         self.pending: dict[str, PodInfo] = {}
         #: Keys of pods without a node that are some other scheduler's.
         self.foreign: set[str] = set()
-        #: Told the uid of a pod whose deletion has begun or is done.
+        #: Told the uid of a pod that is gone, or will be after its time of grace.
         self.on_leaving: list[Callable[[str], None]] = []
         #: Told of a pending pod whose status the API server shows: conditions may have changed.
         self.on_status: list[Callable[[Pod], None]] = []
@@ -71,7 +71,7 @@ class Pods:
         if pod.is_finished:
             self.on_gone(pod.namespace, pod.name, pod.uid, pod)
             return
-        if pod.is_terminating:
+        if pod.is_terminating and _lingers(pod):
             self._leaving(pod.uid)
         if pod.spec.node_name:
             self._assigned(pod)
@@ -253,3 +253,9 @@ class Pods:
     def _changed(self) -> None:
         for changed in self._waker.on_change:
             changed()
+
+
+def _lingers(pod: Pod) -> bool:
+    """Whether a pod that is being deleted stays for a while; without a time of grace its end is the next news of it."""
+    meta = pod.metadata
+    return bool(meta.finalizers) or meta.deletion_grace_period_seconds != 0
