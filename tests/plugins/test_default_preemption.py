@@ -25,15 +25,10 @@ from bayplan.framework.preemption import Nominated, NoRoom, PreemptExtender
 from bayplan.framework.state import CycleState
 from bayplan.framework.status import Code, Rejected, unresolvable
 from bayplan.framework.victims.candidates import Candidates
+from bayplan.framework.victims.evictions import Evictions
 from bayplan.framework.victims.search import Search
 from bayplan.model.decode import decode
 from bayplan.plugins.default_preemption import DefaultPreemption
-<<<<<<< HEAD
-=======
-from bayplan.plugins.default_preemption.candidates import Candidates
-from bayplan.plugins.default_preemption.evictions import Evictions
-from bayplan.plugins.default_preemption.search import Search
->>>>>>> d87c2ca (What promises come to is kept from attempt to attempt, and a gate says whom it keeps out for certain)
 from bayplan.plugins.node_ports import NodePorts
 from bayplan.plugins.node_resources_fit import NodeResourcesFit
 
