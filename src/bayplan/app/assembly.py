@@ -5,7 +5,7 @@ Called by ``process``, and by tests, which hand in another API and another clock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +38,7 @@ from bayplan.runtime.notes import Notes
 from bayplan.runtime.quiet import ReadOnly
 from bayplan.runtime.reporting.conditions import Conditions
 from bayplan.runtime.reporting.events import Recorder
+from bayplan.runtime.reporting.quotas import QuotaStatus, gauge
 from bayplan.runtime.reporting.reporter import Reporter
 from bayplan.runtime.scheduler import POD_FIELDS, Feed, Scheduler
 from bayplan.runtime.volumes import LiveVolumes
@@ -67,6 +68,11 @@ _OBJECTS: Final[tuple[tuple[resources.Resource[Any], Resource | None], ...]] = (
     (resources.REPLICA_SETS, None),
     (resources.STATEFUL_SETS, None),
     (resources.POD_DISRUPTION_BUDGETS, None),
+)
+#: What is watched where a plugin asks for it (``Plugin.watches``).
+_ASKED_FOR: Final[tuple[tuple[resources.Resource[Any], Resource], ...]] = (
+    (resources.ELASTIC_QUOTAS, Resource.ELASTIC_QUOTA),
+    (resources.PRIORITY_CLASSES, Resource.PRIORITY_CLASS),
 )
 #: Those that VolumeBinding waits for.
 _AWAITED: Final = (resources.PERSISTENT_VOLUMES, resources.PERSISTENT_VOLUME_CLAIMS)
@@ -141,7 +147,10 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     evictor = Evictor(api, clock, metrics, recorder, waiting, around.may_write)
     counters = {name: Counter.of(desk) for name, desk in desks.items()}
     loop = Loop(board, counters, pods, binder, evictor)
-    feeds = _feeds(cluster, waker, pods, volumes)
+    asked_for = {
+        kind for desk in desks.values() for p in desk.profile.plugins for kind in p.watches
+    }
+    feeds = _feeds(cluster, waker, pods, volumes, asked_for)
     extending = None
     if config.extenders:
         whole = WholeNodes()
@@ -151,7 +160,13 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         extending = Extending(extenders, api, pods, config.parallelism)
         binder.extending = extending
         loop.ask(extending)
-    scheduler = Scheduler(board, counters, feeds, pods, loop, binder, evictor, extending)
+    quota_status = None
+    if Resource.ELASTIC_QUOTA in asked_for:
+        quota_status = QuotaStatus(api, cluster.quotas, clock, around.may_write)
+        metrics.elastic_quota.pull = gauge(cluster.quotas)
+    scheduler = Scheduler(
+        board, counters, feeds, pods, loop, binder, evictor, extending, quota_status
+    )
     _close_circles(scheduler, services, waker)
     _pull_gauges(scheduler)
     return scheduler
@@ -180,12 +195,18 @@ def _desks(
     return desks
 
 
-def _feeds(cluster: Cluster, waker: Waker, pods: Pods, volumes: LiveVolumes) -> list[Feed]:
+def _feeds(
+    cluster: Cluster, waker: Waker, pods: Pods, volumes: LiveVolumes, asked_for: Set[Resource]
+) -> list[Feed]:
     """What is watched, in the order in which it is first listed: pods come last and find their nodes and volumes."""
     feeds = [Feed(resources.NODES, Nodes(cluster, waker))]
     for kind, name in _OBJECTS:
         on_change = volumes.changed if kind in _AWAITED else None
         feeds.append(Feed(kind, Objects(kind.kind, cluster, waker, name, on_change)))
+    for kind, name in _ASKED_FOR:
+        if name in asked_for:
+            handler = Objects(kind.kind, cluster, waker, name)
+            feeds.append(Feed(kind, handler, optional=kind is resources.ELASTIC_QUOTAS))
     return [*feeds, Feed(resources.PODS, pods, POD_FIELDS)]
 
 

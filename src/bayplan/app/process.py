@@ -128,6 +128,7 @@ def informers_of(
             clock=around.clock,
             rng=rng,
             observer=around.metrics,
+            optional=feed.optional,
         )
         for feed in scheduler.feeds
     ]

@@ -262,6 +262,18 @@ def patch_claim(namespace: str, name: str, patch: Mapping[str, Any]) -> Request:
     return Request("PATCH", path, _encode(patch), MERGE_PATCH, IDEMPOTENT)
 
 
+# Quotas -----------------------------------------------------------------------------------------
+
+
+def patch_quota_status(
+    namespace: str, name: str, uid: str, used: Mapping[str, str | None]
+) -> Request:
+    """Say in an ElasticQuota's status what is used; None takes a resource out."""
+    body = {"metadata": {"uid": uid} if uid else {}, "status": {"used": used}}
+    path = ELASTIC_QUOTAS.path(name, namespace, "status")
+    return Request("PATCH", path, _encode(body), MERGE_PATCH, IDEMPOTENT)
+
+
 # Events -----------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ The API server is asked for each right once at the start, often as long as one i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ import msgspec
 
 from bayplan.client.lanes import Lane
 from bayplan.client.request import JSON, Request
+from bayplan.client.resources import ELASTIC_QUOTAS
 from bayplan.errors import BayplanError
 from bayplan.telemetry.log import get_logger
 
@@ -59,7 +60,7 @@ _WRITES: Final = (
 
 
 def needed(
-    watched: Iterable[Resource[Any]], lease_namespace: str | None, *, writes: bool
+    watched: Collection[Resource[Any]], lease_namespace: str | None, *, writes: bool
 ) -> Iterator[Right]:
     """All rights of a scheduler that watches these kinds; without a lease where none is held."""
     for resource in watched:
@@ -67,6 +68,8 @@ def needed(
             yield Right(verb, resource.plural, resource.group)
     if writes:
         yield from _WRITES
+        if ELASTIC_QUOTAS in watched:
+            yield Right("patch", ELASTIC_QUOTAS.plural, ELASTIC_QUOTAS.group, "status")
     if lease_namespace is not None:
         for verb in ("get", "create", "update"):
             yield Right(verb, "leases", "coordination.k8s.io", namespace=lease_namespace)

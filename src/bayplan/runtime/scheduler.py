@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bayplan.runtime.extending.attempts import Extending
     from bayplan.runtime.ingest.pods import Pods
     from bayplan.runtime.loop import Counter, Loop
+    from bayplan.runtime.reporting.quotas import QuotaStatus
 
 _log: Final = get_logger(__name__)
 
@@ -35,6 +36,8 @@ class Feed:
     resource: Resource[Any]
     handler: Any
     field_selector: str = ""
+    #: A kind that the API server may not serve: then there are no objects of it.
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,16 @@ class Scheduler:
     binder: Binder
     evictor: Evictor
     extending: Extending | None = None
+    #: None where no plugin reads quotas.
+    quota_status: QuotaStatus | None = None
 
     async def write_reports(self) -> None:
         """Write events and conditions until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.board.reporter.conditions.run())
             tasks.create_task(self.board.reporter.recorder.run())
+            if self.quota_status is not None:
+                tasks.create_task(self.quota_status.run())
 
     async def finish(self, within_s: float) -> None:
         """Begin nothing new and bring what is under way to its end, within this time."""

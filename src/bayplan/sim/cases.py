@@ -28,7 +28,7 @@ from bayplan.model.meta import KubeObject, ObjectMeta
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
-from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.policy import ElasticQuota, PodDisruptionBudget, PriorityClass
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -58,6 +58,8 @@ LISTS: Final[dict[str, type[KubeObject]]] = {
     "persistentvolumeclaims": PersistentVolumeClaim,
     "volumeattachments": VolumeAttachment,
     "poddisruptionbudgets": PodDisruptionBudget,
+    "priorityclasses": PriorityClass,
+    "elasticquotas": ElasticQuota,
     "pods": Pod,
 }
 

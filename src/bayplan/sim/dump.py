@@ -57,7 +57,6 @@ class Dump:
     objects: dict[str, dict[str, KubeObject]] = field(
         default_factory=lambda: {name: {} for name in LISTS}
     )
-    priority_classes: dict[str, PriorityClass] = field(default_factory=dict)
     #: How many objects were left out, by kind.
     skipped: Counter[str] = field(default_factory=Counter)
     troubles: list[Trouble] = field(default_factory=list)
@@ -68,6 +67,12 @@ class Dump:
     def pods(self) -> dict[str, KubeObject]:
         """Pods by namespace/name."""
         return self.objects["pods"]
+
+    @property
+    def priority_classes(self) -> dict[str, PriorityClass]:
+        """Priority classes by name."""
+        classes = self.objects["priorityclasses"].items()
+        return {name: found for name, found in classes if isinstance(found, PriorityClass)}
 
     def everything(self) -> Iterator[KubeObject]:
         """All objects that a cluster keeps, in the order of a case: nodes before pods."""
@@ -200,8 +205,6 @@ class _Reader:
         field = _FIELDS.get(cls)
         if field is not None:
             self._dump.objects[field][obj.key] = obj
-        elif isinstance(obj, PriorityClass):
-            self._dump.priority_classes[obj.name] = obj
         else:
             self._dump.skipped[obj.kind] += 1
         return obj

@@ -252,6 +252,12 @@ DATA_AGE: Final = Spec(
     "Seconds since a provider last said a value of this column of live data.",
     ("column",),
 )
+ELASTIC_QUOTA: Final = Spec(
+    "bayplan_elastic_quota",
+    "gauge",
+    "Elastic quotas in cores, bytes and pieces: what pods of the namespace use, what it is sure of, may use at most, has borrowed.",
+    ("namespace", "resource", "amount"),
+)
 EXTENDER_CALLS: Final = Spec(
     "bayplan_extender_call_duration_seconds",
     "histogram",

@@ -97,6 +97,8 @@ class Metrics:
         self.build_info = self._gauge(catalog.BUILD_INFO)
         #: Pulls ``{(column,): seconds}``.
         self.data_age = self._gauge(catalog.DATA_AGE)
+        #: By namespace, resource, and which amount: used, min, max, borrowed.
+        self.elastic_quota = self._gauge(catalog.ELASTIC_QUOTA)
         self._requests = self._counter(catalog.REST_REQUESTS)
         self._request_duration = self._histogram(catalog.REST_DURATION)
         self._request_retries = self._counter(catalog.REST_RETRIES)
