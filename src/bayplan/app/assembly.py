@@ -5,7 +5,7 @@ Called by ``process``, and by tests, which hand in another API and another clock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -147,10 +147,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     evictor = Evictor(api, clock, metrics, recorder, waiting, around.may_write)
     counters = {name: Counter.of(desk) for name, desk in desks.items()}
     loop = Loop(board, counters, pods, binder, evictor)
-    asked_for = {
-        kind for desk in desks.values() for p in desk.profile.plugins for kind in p.watches
-    }
-    feeds = _feeds(cluster, waker, pods, volumes, asked_for)
+    feeds = _feeds(cluster, waker, pods, volumes, desks.values())
     extending = None
     if config.extenders:
         whole = WholeNodes()
@@ -160,12 +157,9 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         extending = Extending(extenders, api, pods, config.parallelism)
         binder.extending = extending
         loop.ask(extending)
-    quota_status = None
-    if Resource.ELASTIC_QUOTA in asked_for:
-        quota_status = QuotaStatus(api, cluster.quotas, clock, around.may_write)
-        metrics.elastic_quota.pull = gauge(cluster.quotas)
+    quota_status = QuotaStatus(api, cluster.quotas, clock, around.may_write)
     scheduler = Scheduler(
-        board, counters, feeds, pods, loop, binder, evictor, extending, quota_status
+        board, counters, feeds, pods, loop, binder, evictor, quota_status, extending
     )
     _close_circles(scheduler, services, waker)
     _pull_gauges(scheduler)
@@ -196,13 +190,14 @@ def _desks(
 
 
 def _feeds(
-    cluster: Cluster, waker: Waker, pods: Pods, volumes: LiveVolumes, asked_for: Set[Resource]
+    cluster: Cluster, waker: Waker, pods: Pods, volumes: LiveVolumes, desks: Iterable[Desk]
 ) -> list[Feed]:
     """What is watched, in the order in which it is first listed: pods come last and find their nodes and volumes."""
     feeds = [Feed(resources.NODES, Nodes(cluster, waker))]
     for kind, name in _OBJECTS:
         on_change = volumes.changed if kind in _AWAITED else None
         feeds.append(Feed(kind, Objects(kind.kind, cluster, waker, name, on_change)))
+    asked_for = {kind for desk in desks for p in desk.profile.plugins for kind in p.watches}
     for kind, name in _ASKED_FOR:
         if name in asked_for:
             handler = Objects(kind.kind, cluster, waker, name)
@@ -238,6 +233,7 @@ def _pull_gauges(scheduler: Scheduler) -> None:
         labels: float(pods) for labels, pods in queue.unschedulable_by_plugin().items()
     }
     metrics.inflight_events.pull = single(queue.in_flight_events)
+    metrics.elastic_quota.pull = gauge(board.cluster.quotas)
     metrics.goroutines.pull = lambda: {("binding",): scheduler.binder.running}
     metrics.cache_size.pull = lambda: {
         ("nodes",): board.cluster.nodes.alive_count,

@@ -51,17 +51,15 @@ class Scheduler:
     loop: Loop
     binder: Binder
     evictor: Evictor
+    quota_status: QuotaStatus
     extending: Extending | None = None
-    #: None where no plugin reads quotas.
-    quota_status: QuotaStatus | None = None
 
     async def write_reports(self) -> None:
         """Write events and conditions until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.board.reporter.conditions.run())
             tasks.create_task(self.board.reporter.recorder.run())
-            if self.quota_status is not None:
-                tasks.create_task(self.quota_status.run())
+            tasks.create_task(self.quota_status.run())
 
     async def finish(self, within_s: float) -> None:
         """Begin nothing new and bring what is under way to its end, within this time."""

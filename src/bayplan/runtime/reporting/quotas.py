@@ -1,6 +1,6 @@
 """What elastic quotas are used for: ``status.used`` of each ElasticQuota, and the same as a metric.
 
-Run by ``runtime.scheduler`` beside the other reports where a profile has a plugin that reads quotas. A quota is looked at
+Run by ``runtime.scheduler`` beside the other reports; there are quotas only where a plugin asks for them. A quota is looked at
 once a second and written where its status says something else; a thousand pods in between cost one patch. As the pods
 that count are those that hold room, one that is being bound is among them.
 """
