@@ -211,3 +211,41 @@ def test_brackets_in_a_plugins_words_are_words(tmp_path: Path, dump: Path) -> No
     result = run("web", "--cluster", dump, "--config", config, "--plugin-dir", plugins)
     assert result.exit_code == 0
     assert "NotOnA              [red]:100:[/bold]\n" in result.stdout
+
+
+POLICIES = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: scheduling-policies, namespace: kube-system}
+data:
+  gpu-policy.yaml: |
+    apiVersion: scheduling.k8s.io/v1
+    kind: SchedulingPolicy
+    metadata: {name: gpu-policy}
+    spec:
+      resourceWeights: {nvidia.com/gpu: 80, cpu: 20}
+      tolerations: [{key: gpu, operator: Exists, effect: NoSchedule}]
+"""
+
+
+def test_the_policy_of_a_pod_is_applied_and_told(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{plugins: {multiPoint: {enabled: [{name: SchedulingPolicy}]}}}]\n"
+    )
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    (folder / "policies.yaml").write_text(POLICIES)
+    pod = make_pod("p").label("bayplan.io/policy", "gpu-policy")
+    write(folder / "d.json", pod, make_node("a").taint("gpu", "yes"), make_node("b").cordoned())
+    said = run("p", "--cluster", folder, "--config", config).stdout
+    assert said.startswith("default/p goes to a: the only one of 2 nodes that fits\n")
+    assert (
+        "policy: gpu-policy (ConfigMap kube-system/scheduling-policies): "
+        "resource weights nvidia.com/gpu 80, cpu 20; 1 more tolerations\n" in said
+    )
+    case = tmp_path / "case.json"
+    run("p", "--cluster", folder, "--config", config, "--save", case)
+    assert json.loads(CliRunner().invoke(main, ["evaluate", str(case)]).stdout)["best"] == ["a"]
+    assert "fits nowhere" in run("p", "--cluster", folder).stdout

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from bayplan.app.extenders import foreign
+from bayplan.app.policies import policies_wanted, policy_feeds
 from bayplan.client import resources
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.pods import ASSUMED
@@ -32,12 +33,14 @@ from bayplan.runtime.handle import LiveHandle, Services
 from bayplan.runtime.ingest.nodes import Nodes
 from bayplan.runtime.ingest.objects import Objects
 from bayplan.runtime.ingest.pods import Pods
+from bayplan.runtime.ingest.scheduling_policies import Followers
 from bayplan.runtime.ingest.waking import Waker
 from bayplan.runtime.loop import Counter, Loop
 from bayplan.runtime.notes import Notes
 from bayplan.runtime.quiet import ReadOnly
 from bayplan.runtime.reporting.conditions import Conditions
 from bayplan.runtime.reporting.events import Recorder
+from bayplan.runtime.reporting.policies import PolicyReports
 from bayplan.runtime.reporting.quotas import QuotaStatus, gauge
 from bayplan.runtime.reporting.reporter import Reporter
 from bayplan.runtime.scheduler import POD_FIELDS, Feed, Scheduler
@@ -158,8 +161,11 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         binder.extending = extending
         loop.ask(extending)
     quota_status = QuotaStatus(api, cluster.quotas, clock, around.may_write)
+    followers = Followers(cluster, pods, services, waker)
+    reports = PolicyReports(api, clock, recorder, around.may_write)
+    feeds[-1:-1] = policy_feeds(policies_wanted(config), cluster, followers, reports)
     scheduler = Scheduler(
-        board, counters, feeds, pods, loop, binder, evictor, quota_status, extending
+        board, counters, feeds, pods, loop, binder, evictor, quota_status, reports, extending
     )
     _close_circles(scheduler, services, waker)
     _pull_gauges(scheduler)

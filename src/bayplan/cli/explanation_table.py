@@ -44,6 +44,8 @@ class _Printer:
         self._say(explanation.headline(), "bold")
         if explanation.placed_on:
             self._say(explanation.whereabouts())
+        if explanation.policy:
+            self._say(f"policy: {explanation.policy}")
         for note in explanation.notes:
             self._say(f"note: {note}")
         if explanation.detail is not None:

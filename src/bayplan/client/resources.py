@@ -22,6 +22,7 @@ from bayplan.client.request import (
 )
 from bayplan.client.retry import BIND, CHEAP, IDEMPOTENT
 from bayplan.model import (
+    ConfigMap,
     CoschedulingPodGroup,
     CSIDriver,
     CSINode,
@@ -41,6 +42,7 @@ from bayplan.model import (
     ReplicaSet,
     ReplicationController,
     ResourceQuota,
+    SchedulingPolicy,
     Service,
     StatefulSet,
     StorageClass,
@@ -62,6 +64,10 @@ class Resource(Generic[T]):
     plural: str
     kind: type[T]
     namespaced: bool
+    #: The one namespace that lists and watches are about; empty: all of them.
+    only_in: str = ""
+    #: The one object that is asked for, where a role may name it; a field selector says the same to lists and watches.
+    only_named: str = ""
 
     @property
     def api_version(self) -> str:
@@ -76,8 +82,8 @@ class Resource(Generic[T]):
         """The path of one object, or of all of them; without a namespace those of all namespaces."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         parts = [root]
-        if self.namespaced and namespace:
-            parts.append(f"namespaces/{segment(namespace)}")
+        if self.namespaced and (namespace or self.only_in):
+            parts.append(f"namespaces/{segment(namespace or self.only_in)}")
         parts.append(self.plural)
         if name:
             parts.append(segment(name))
@@ -133,6 +139,10 @@ POD_GROUPS: Final = Resource(
 )
 COSCHEDULING_POD_GROUPS: Final = Resource(
     "scheduling.x-k8s.io", "v1alpha1", "podgroups", CoschedulingPodGroup, namespaced=True
+)
+CONFIG_MAPS: Final = Resource("", "v1", "configmaps", ConfigMap, namespaced=True)
+SCHEDULING_POLICIES: Final = Resource(
+    "policy.bayplan.io", "v1alpha1", "schedulingpolicies", SchedulingPolicy, namespaced=False
 )
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", Lease, namespaced=True)
 
@@ -245,6 +255,16 @@ def delete_pod(
     if grace_period_seconds is not None:
         body["gracePeriodSeconds"] = grace_period_seconds
     return Request("DELETE", PODS.path(name, namespace), _encode(body), JSON, IDEMPOTENT)
+
+
+# Policies ---------------------------------------------------------------------------------------
+
+
+def policy_status(name: str, conditions: list[dict[str, Any]]) -> Request:
+    """Say in a SchedulingPolicy's status whether it can be applied."""
+    path = SCHEDULING_POLICIES.path(name, subresource="status")
+    body = {"status": {"conditions": conditions}}
+    return Request("PATCH", path, _encode(body), MERGE_PATCH, IDEMPOTENT)
 
 
 # Volumes ----------------------------------------------------------------------------------------

@@ -17,12 +17,14 @@ Fed by whoever has events (the API server, a case file, a trace); read by the cy
 
 from __future__ import annotations
 
+from copy import copy
 from functools import singledispatchmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayplan.cluster.changes import Reads
 from bayplan.cluster.kin import pod_info
 from bayplan.cluster.podinfo import PodInfo
+from bayplan.cluster.scheduling_policies import effective_pod
 from bayplan.cluster.tables import Tables
 from bayplan.cluster.tombstones import Tombstones
 from bayplan.cluster.view import ClusterView
@@ -40,6 +42,9 @@ from bayplan.model.storage import (
     VolumeAttachment,
 )
 from bayplan.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+
+if TYPE_CHECKING:
+    from bayplan.cluster.podinfo import Shape
 
 #: What a pod that comes or goes changes in its node's row.
 _POD_MOVES = int(Reads.USAGE | Reads.LOCAL_PODS)
@@ -85,11 +90,13 @@ class Cluster(Tables):
     @put.register
     def _(self, namespace: Namespace) -> None:
         self.namespaces.put(namespace)
+        self.policies.put_namespace(namespace)
         self._namespace_changed(namespace.metadata.name)
 
     @remove.register
     def _(self, namespace: Namespace) -> None:
         self.namespaces.remove(namespace)
+        self.policies.remove_namespace(namespace.name)
         self._namespace_changed(namespace.metadata.name)
 
     def _namespace_changed(self, name: str) -> None:
@@ -149,10 +156,12 @@ class Cluster(Tables):
     @put.register
     def _(self, found: PriorityClass) -> None:
         self.priority_classes[found.name] = found
+        self.policies.put_class(found)
 
     @remove.register
     def _(self, found: PriorityClass) -> None:
         self.priority_classes.pop(found.name, None)
+        self.policies.remove_class(found.name)
 
     # --- nodes ---------------------------------------------------------------------------------------------------------
 
@@ -189,8 +198,27 @@ class Cluster(Tables):
     # --- pods ----------------------------------------------------------------------------------------------------------
 
     def info(self, pod: Pod) -> PodInfo:
-        """What is kept of a decoded pod."""
-        return pod_info(pod, self.kins, self.shapes)
+        """What is kept of a decoded pod, with the scheduling policy laid over it that holds for it."""
+        info = pod_info(pod, self.kins, self.shapes)
+        self._lay_over(info, info.shape)
+        return info
+
+    def info_again(self, info: PodInfo) -> PodInfo:
+        """A pending pod by the policies of now; the same object where nothing has changed for it."""
+        before = info.policy
+        own = info.shape if before is None else before.own
+        if self.policies.holding_for(info, own) == before:
+            return info
+        again = copy(info)
+        again.forget_likeness()
+        again.shape, again.policy = own, None
+        self._lay_over(again, own)
+        return again
+
+    def _lay_over(self, info: PodInfo, own: Shape) -> None:
+        applied = info.policy = self.policies.holding_for(info, own)
+        if applied is not None and applied.policy is not None and not applied.problem:
+            info.shape = self.shapes.get(effective_pod(own.spec, applied.policy))
 
     def put_pod(self, pod: PodInfo) -> None:
         """A pod as the API server shows it: placed, pending, nominated or finished."""

@@ -19,6 +19,7 @@ from bayplan.cluster.devices import Share, share_of
 from bayplan.model import requests
 
 if TYPE_CHECKING:
+    from bayplan.cluster.scheduling_policies import Applied
     from bayplan.model.meta import OwnerReference
     from bayplan.model.pod import PodSpec
 
@@ -109,6 +110,7 @@ class PodInfo:
         "node_name",
         "nominated_node",
         "owner",
+        "policy",
         "resource_version",
         "shape",
         "started",
@@ -136,6 +138,8 @@ class PodInfo:
         self.node_name = ""
         self.nominated_node = ""
         self.resource_version = ""
+        #: The scheduling policy that holds for it while it is pending; ``shape`` is then the pod with the policy laid over it.
+        self.policy: Applied | None = None
         self._alike: Any = None
 
     @property
@@ -164,6 +168,14 @@ class PodInfo:
         return self.shape.priority
 
     @property
+    def queue_priority(self) -> int:
+        """What orders the queue: the priority of the policy's class, if it names one, else the pod's own."""
+        policy = self.policy
+        if policy is None or policy.priority is None:
+            return self.shape.priority
+        return policy.priority
+
+    @property
     def requests(self) -> Mapping[str, int]:
         """Resource name to amount; CPU in milli-units."""
         return self.shape.requests
@@ -184,8 +196,13 @@ class PodInfo:
                 frozenset(self.annotations.items()) if self.annotations else None,
                 (owner.kind, owner.name) if owner is not None else None,
                 self.terminating,
+                self.policy.identity if self.policy is not None else None,
             )
         return self._alike
+
+    def forget_likeness(self) -> None:
+        """What makes the pod like others has changed."""
+        self._alike = None
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key})"

@@ -14,6 +14,7 @@ from bayplan.cluster.pods import PodTable
 from bayplan.cluster.ports import PortTable
 from bayplan.cluster.promised_rows import Promises
 from bayplan.cluster.quotas import Quotas
+from bayplan.cluster.scheduling_policies import SchedulingPolicies
 from bayplan.cluster.storage import Storage
 from bayplan.cluster.workloads import Workloads
 from bayplan.model.policy import PriorityClass
@@ -40,3 +41,4 @@ class Tables:
         self.quotas = Quotas(self.journal, self.accounts)
         #: By name; watched where a plugin asks for them.
         self.priority_classes: dict[str, PriorityClass] = {}
+        self.policies = SchedulingPolicies()

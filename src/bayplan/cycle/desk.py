@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from bayplan.cycle.classes import Classes
 from bayplan.cycle.laps import Laps
 from bayplan.cycle.preempt import Chain, DryRunEngine
+
+#: Having it in a profile makes the profile's pods go by scheduling policies.
+POLICY_PLUGIN: Final = "SchedulingPolicy"
 
 if TYPE_CHECKING:
     from bayplan.cluster.cluster import Cluster
@@ -46,6 +49,8 @@ class Desk:
         #: Decides in place of filters and scores, where the profile names one.
         self.algorithm = algorithm
         self.view = cluster.view
+        if any(plugin.name == POLICY_PLUGIN for plugin in profile.plugins):
+            cluster.policies.serve(profile.name)
         self.classes = Classes(profile, cluster.view)
         self.dice = dice
         self.ring = ring

@@ -34,6 +34,7 @@ from bayplan.model.policy import (
     ResourceQuota,
 )
 from bayplan.model.quantity import Quantity, ResourceList, milli_value, nano_value, value
+from bayplan.model.scheduling_policy import ConfigMap, SchedulingPolicy
 from bayplan.model.selectors import (
     LabelSelector,
     NodeSelector,
@@ -70,6 +71,7 @@ __all__ = [
     "CSINode",
     "CSIStorageCapacity",
     "Condition",
+    "ConfigMap",
     "Container",
     "CoschedulingPodGroup",
     "Deployment",
@@ -97,6 +99,7 @@ __all__ = [
     "Requirement",
     "ResourceList",
     "ResourceQuota",
+    "SchedulingPolicy",
     "Selector",
     "Service",
     "StatefulSet",

@@ -29,6 +29,7 @@ from bayplan.model.policy import (
     PriorityClass,
     ResourceQuota,
 )
+from bayplan.model.scheduling_policy import ConfigMap, SchedulingPolicy
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -76,6 +77,8 @@ KINDS: Final[tuple[type[KubeObject], ...]] = (
     PodGroup,
     CoschedulingPodGroup,
     Lease,
+    ConfigMap,
+    SchedulingPolicy,
 )
 
 _CLASSES: Final = {(version, kind_of(cls)): cls for cls in KINDS for version in cls.api_versions}

@@ -53,6 +53,7 @@ _POLICIES: Final = (
     ("low_cpu_scheduler", "LowCpuScheduler"),
     ("network_latency_plugin", "NetworkLatencyPlugin"),
     ("numa_topology", "NUMATopology"),
+    ("scheduling_policy", "SchedulingPolicy"),
     ("tenant_isolation", "TenantIsolation"),
 )
 #: Second names of default plugins.

@@ -1,6 +1,7 @@
 """PrioritySort: the more important pod first, then the one that has waited longer.
 
-Reads:  ``pod.priority`` and when the pod was last put in the queue.
+Reads:  ``pod.queue_priority`` (the pod's priority, unless a scheduling policy names another) and when the pod was last
+        put in the queue.
 Says:   a sort key. The time is that of the latest return to the queue, not of creation: a pod that keeps failing does
         not stand in the way of others of its priority.
 """
@@ -23,4 +24,4 @@ class PrioritySort(QueueSortPlugin):
     reads = Reads.NOTHING
 
     def sort_key(self, pod: PodInfo, queued_at: float) -> tuple[int, float]:
-        return (-pod.priority, queued_at)
+        return (-pod.queue_priority, queued_at)

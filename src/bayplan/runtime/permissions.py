@@ -15,7 +15,7 @@ import msgspec
 
 from bayplan.client.lanes import Lane
 from bayplan.client.request import JSON, Request
-from bayplan.client.resources import ELASTIC_QUOTAS
+from bayplan.client.resources import ELASTIC_QUOTAS, SCHEDULING_POLICIES
 from bayplan.errors import BayplanError
 from bayplan.telemetry.log import get_logger
 
@@ -40,6 +40,7 @@ class Right:
     group: str = ""
     subresource: str = ""
     namespace: str = ""
+    name: str = ""
 
     def __str__(self) -> str:
         """``create pods/binding``, ``list csinodes.storage.k8s.io``."""
@@ -65,11 +66,20 @@ def needed(
     """All rights of a scheduler that watches these kinds; without a lease where none is held."""
     for resource in watched:
         for verb in ("list", "watch"):
-            yield Right(verb, resource.plural, resource.group)
+            yield Right(
+                verb,
+                resource.plural,
+                resource.group,
+                namespace=resource.only_in,
+                name=resource.only_named,
+            )
     if writes:
         yield from _WRITES
         if ELASTIC_QUOTAS in watched:
             yield Right("patch", ELASTIC_QUOTAS.plural, ELASTIC_QUOTAS.group, "status")
+        if SCHEDULING_POLICIES in watched:
+            kind = SCHEDULING_POLICIES
+            yield Right("patch", kind.plural, kind.group, "status")
     if lease_namespace is not None:
         for verb in ("get", "create", "update"):
             yield Right(verb, "leases", "coordination.k8s.io", namespace=lease_namespace)
@@ -118,6 +128,7 @@ def _review(right: Right) -> Request:
         "resource": right.resource,
         "subresource": right.subresource,
         "namespace": right.namespace,
+        "name": right.name,
     }
     body = {
         "kind": "SelfSubjectAccessReview",

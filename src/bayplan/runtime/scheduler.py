@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bayplan.runtime.extending.attempts import Extending
     from bayplan.runtime.ingest.pods import Pods
     from bayplan.runtime.loop import Counter, Loop
+    from bayplan.runtime.reporting.policies import PolicyReports
     from bayplan.runtime.reporting.quotas import QuotaStatus
 
 _log: Final = get_logger(__name__)
@@ -52,6 +53,7 @@ class Scheduler:
     binder: Binder
     evictor: Evictor
     quota_status: QuotaStatus
+    policy_reports: PolicyReports
     extending: Extending | None = None
 
     async def write_reports(self) -> None:
@@ -60,6 +62,7 @@ class Scheduler:
             tasks.create_task(self.board.reporter.conditions.run())
             tasks.create_task(self.board.reporter.recorder.run())
             tasks.create_task(self.quota_status.run())
+            tasks.create_task(self.policy_reports.run())
 
     async def finish(self, within_s: float) -> None:
         """Begin nothing new and bring what is under way to its end, within this time."""

@@ -20,6 +20,7 @@ from bayplan.cycle.record import Decision, Picture, Ring
 from bayplan.errors import ConfigError, DecodeError
 from bayplan.framework.config import Configuration, default_config, load_config_objects
 from bayplan.framework.dice import Dice
+from bayplan.framework.policy_text import take
 from bayplan.framework.profile import build_profile
 from bayplan.framework.registry import Registry
 from bayplan.framework.status import Rejected
@@ -29,6 +30,7 @@ from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import ElasticQuota, PodDisruptionBudget, PriorityClass
+from bayplan.model.scheduling_policy import ConfigMap, SchedulingPolicy
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -44,6 +46,8 @@ K = TypeVar("K", bound=KubeObject)
 
 #: The lists of a case, and what is in them. Nodes come first, so that pods find them; pods last.
 LISTS: Final[dict[str, type[KubeObject]]] = {
+    "configmaps": ConfigMap,
+    "schedulingpolicies": SchedulingPolicy,
     "namespaces": Namespace,
     "nodes": Node,
     "services": Service,
@@ -69,7 +73,10 @@ Feed = Callable[[Cluster, Iterable[Any]], None]
 def feed_in_order(cluster: Cluster, objects: Iterable[Any]) -> None:
     """Put every object in, one after the other."""
     for obj in objects:
-        cluster.put(obj)
+        if isinstance(obj, SchedulingPolicy | ConfigMap):
+            take(cluster, obj)
+        else:
+            cluster.put(obj)
 
 
 def objects_of(case: Mapping[str, Any]) -> Iterator[Any]:

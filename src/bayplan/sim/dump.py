@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from bayplan.errors import BayplanError, DecodeError
+from bayplan.framework.policy_text import holds_policies
 from bayplan.model.decode import UnknownKind, class_of, decode_as
 from bayplan.model.meta import KubeObject, ObjectMeta
 from bayplan.model.pod import Pod, PodStatus
 from bayplan.model.policy import PriorityClass
+from bayplan.model.scheduling_policy import ConfigMap
 from bayplan.sim.cases import LISTS
 from bayplan.sim.documents import Unreadable, documents
 
@@ -203,7 +205,7 @@ class _Reader:
             self._complain(_join(path, "metadata.name"), "an object without a name", obj.kind)
             return None
         field = _FIELDS.get(cls)
-        if field is not None:
+        if field is not None and (not isinstance(obj, ConfigMap) or holds_policies(obj)):
             self._dump.objects[field][obj.key] = obj
         else:
             self._dump.skipped[obj.kind] += 1

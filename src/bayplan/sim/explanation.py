@@ -99,6 +99,8 @@ class Explanation:
     #: Where the pod is already.
     placed_on: str = ""
     detail: NodeDetail | None = None
+    #: The scheduling policy that holds for the pod, in words; empty where none does.
+    policy: str = ""
     notes: list[str] = field(default_factory=list)
     #: Where only a part of the lines is at hand: how many nodes fit and how many do not, and what was said with all at hand.
     counted: tuple[int, int] | None = None
@@ -225,8 +227,27 @@ def _told(situation: Situation, decision: Decision, picture: Picture) -> Explana
             if line.rejected is not None
         ),
         placed_on=situation.placed_on,
+        policy=policy_in_words(decision.pod),
         notes=[*_notes(situation, decision.pod), *_unmeasured(situation, fitting)],
     )
+
+
+def policy_in_words(pod: PodInfo) -> str:
+    """The scheduling policy that holds for a pod, and what it adds; empty where there is none."""
+    applied = pod.policy
+    if applied is None or applied.policy is None or applied.problem:
+        return applied.problem if applied is not None else ""
+    policy, parts = applied.policy, []
+    if policy.weights:
+        weights = ", ".join(f"{name} {weight}" for name, weight in policy.weights)
+        parts.append(f"resource weights {weights}")
+    if policy.node_affinity is not None:
+        parts.append("node affinity in addition to the pod's own")
+    if policy.tolerations:
+        parts.append(f"{len(policy.tolerations)} more tolerations")
+    if applied.priority is not None:
+        parts.append(f"its turn in the queue by priority {applied.priority}")
+    return f"{policy.name} ({policy.source}): {'; '.join(parts) or 'says nothing'}"
 
 
 def _notes(situation: Situation, pod: PodInfo) -> list[str]:

@@ -45,6 +45,8 @@ def to_json(explanation: Explanation, most: int | None = None) -> dict[str, Any]
     }
     if explanation.message:
         answer["message"] = explanation.message
+    if explanation.policy:
+        answer["policy"] = explanation.policy
     if explanation.placed_on:
         placed = {"node": explanation.placed_on, "explanation": explanation.whereabouts()}
         answer["placedOn"] = placed
@@ -73,6 +75,7 @@ def from_json(answer: Mapping[str, Any]) -> Explanation:
         preemption=_eviction(evicted) if evicted is not None else None,
         suggestions=[_suggestion(each) for each in answer["suggestions"]],
         placed_on=placed.get("node", ""),
+        policy=answer.get("policy", ""),
         detail=_detail(detail) if detail is not None else None,
         notes=list(answer["notes"]),
         counted=(counts["fitting"], counts["turnedDown"]),

@@ -28,6 +28,7 @@ from bayplan.framework.registry import Registry
 from bayplan.model.meta import KubeObject
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.sim.cases import feed_in_order
 
 _replace = msgspec.structs.replace
 
@@ -49,8 +50,7 @@ class Situation:
         self.nodes = {obj.name: obj for obj in self.objects if isinstance(obj, Node)}
         self.pods = {obj.key: obj for obj in self.objects if isinstance(obj, Pod)}
         self.cluster = Cluster()
-        for obj in self.objects:
-            self.cluster.put(obj)
+        feed_in_order(self.cluster, self.objects)
         dice = Dice(seed)
         handle = LocalHandle(self.cluster.view, config.scheduler_name, dice)
         profile = build_profile(config, registry, handle)

@@ -61,6 +61,11 @@ def stopped_leading(identity: str) -> EventText:
     return EventText("Normal", "LeaderElection", "LeaderElection", note)
 
 
+def invalid_policy(problems: str) -> EventText:
+    """A scheduling policy cannot be used."""
+    return EventText("Warning", "InvalidSchedulingPolicy", "Reading", truncate(problems))
+
+
 def by_plugin(reason: str, note: str, *, warning: bool = False) -> EventText:
     """What a plugin has to say."""
     kind = "Warning" if warning else "Normal"

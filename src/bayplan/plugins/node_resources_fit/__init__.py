@@ -93,7 +93,8 @@ class NodeResourcesFit(PreFilterPlugin, FilterPlugin, PreScorePlugin, ScorePlugi
         asked = memo.get(_FOR_SCORING)
         if asked is None:
             asked = memo[_FOR_SCORING] = requests.for_scoring(pod.spec)
-        return self._scorer.plan(asked, nodes)
+        policy = pod.policy
+        return self._scorer.plan(asked, nodes, policy.weights if policy is not None else ())
 
     def score(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Scores | int:
         """The strategy's score."""

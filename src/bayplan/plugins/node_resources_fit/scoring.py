@@ -52,11 +52,19 @@ class Scorer:
         self._shape = shape_table(ratio.shape) if ratio is not None and ratio.shape else None
         self._shape_column = None if self._shape is None else np.array(self._shape, np.int32)
 
-    def plan(self, requests: Mapping[str, int], nodes: NodeTable) -> tuple[Ranked, ...]:
-        """What of the strategy's resources matters to a pod: of a vendor's, those it asks for."""
+    def plan(
+        self,
+        requests: Mapping[str, int],
+        nodes: NodeTable,
+        weights: tuple[tuple[str, int], ...] = (),
+    ) -> tuple[Ranked, ...]:
+        """What of the strategy's resources matters to a pod: of a vendor's, those it asks for.
+
+        ``weights``: resources and weights that a scheduling policy puts in place of the strategy's.
+        """
         return tuple(
             Ranked(nodes.resource_id(name), requests.get(name, 0), weight)
-            for name, weight in self.resources
+            for name, weight in weights or self.resources
             if is_counted(name) and (requests.get(name, 0) or not is_scalar(name))
         )
 

@@ -227,6 +227,19 @@ class Pods:
         for told in self.on_settled:
             told(info.uid)
 
+    def go_by_policies_of_now(self) -> list[PodInfo]:
+        """Scheduling policies have changed: bring the pending pods that this concerns up to date, and say which they are."""
+        now, concerned = self._clock.monotonic(), []
+        for key, known in list(self.pending.items()):
+            info = self._cluster.info_again(known)
+            if info is known:
+                continue
+            self.pending[key] = info
+            if not self.is_assumed(info):
+                self._queue.update(info, now)
+                concerned.append(info)
+        return concerned
+
     def seen_on(self, info: PodInfo) -> str | None:
         """The node on which the watch shows exactly this pod; empty: it is gone; None: it has no node yet."""
         known = self.pending.get(info.key)
