@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.podinfo import PodInfo
-from bayplan.cluster.scheduling_policies import Policy, joined
+from bayplan.cluster.policy import Policy
+from bayplan.cluster.scheduling_policies import joined
 from bayplan.model.node_selectors import (
     NodeSelector,
     NodeSelectorRequirement,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bayplan.cluster.scheduling_policies import Policy
+from bayplan.cluster.policy import Policy
 from bayplan.errors import ConfigError
 from bayplan.policies.scheduling_policy import SchedulingPolicy
 from bayplan.testing import decide, make_cluster, make_desk, make_node, make_pod

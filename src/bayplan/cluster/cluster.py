@@ -205,19 +205,21 @@ class Cluster(Tables):
 
     def info_again(self, info: PodInfo) -> PodInfo:
         """A pending pod by the policies of now; the same object where nothing has changed for it."""
-        before = info.policy
-        own = info.shape if before is None else before.own
-        if self.policies.holding_for(info, own) == before:
+        own = info.own_shape or info.shape
+        if self.policies.holding_for(info, own) == info.policy:
             return info
         again = copy(info)
         again.forget_likeness()
-        again.shape, again.policy = own, None
+        again.shape, again.policy, again.own_shape = own, None, None
         self._lay_over(again, own)
         return again
 
     def _lay_over(self, info: PodInfo, own: Shape) -> None:
         applied = info.policy = self.policies.holding_for(info, own)
-        if applied is not None and applied.policy is not None and not applied.problem:
+        if applied is None:
+            return
+        info.own_shape = own
+        if applied.policy is not None and not applied.problem:
             info.shape = self.shapes.get(effective_pod(own.spec, applied.policy))
 
     def put_pod(self, pod: PodInfo) -> None:

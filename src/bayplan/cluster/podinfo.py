@@ -19,7 +19,7 @@ from bayplan.cluster.devices import Share, share_of
 from bayplan.model import requests
 
 if TYPE_CHECKING:
-    from bayplan.cluster.scheduling_policies import Applied
+    from bayplan.cluster.policy import Applied
     from bayplan.model.meta import OwnerReference
     from bayplan.model.pod import PodSpec
 
@@ -109,6 +109,7 @@ class PodInfo:
         "name",
         "node_name",
         "nominated_node",
+        "own_shape",
         "owner",
         "policy",
         "resource_version",
@@ -140,6 +141,8 @@ class PodInfo:
         self.resource_version = ""
         #: The scheduling policy that holds for it while it is pending; ``shape`` is then the pod with the policy laid over it.
         self.policy: Applied | None = None
+        #: The pod without it; None where no policy holds.
+        self.own_shape: Shape | None = None
         self._alike: Any = None
 
     @property

@@ -16,14 +16,14 @@ asked by the cluster whenever a pending pod comes in.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from bayplan.cluster.policy import Applied, Policy
 from bayplan.model.node_selectors import NodeSelector, NodeSelectorTerm
-from bayplan.model.pod import Affinity, NodeAffinity, Pod, PodSpec, Toleration
+from bayplan.model.pod import Affinity, NodeAffinity, Pod, PodSpec
 from bayplan.model.scheduling_policy import POLICY_KEY
 
 if TYPE_CHECKING:
@@ -36,63 +36,6 @@ _replace = msgspec.structs.replace
 
 #: Asked for by pods that say nothing, as the API server fills it in.
 _DEFAULT_SCHEDULER: Final = "default-scheduler"
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """A policy, read and judged."""
-
-    name: str
-    #: The object that holds it: ``ConfigMap kube-system/scheduling-policies``, ``SchedulingPolicy gpu``.
-    source: str
-    #: The object's resourceVersion: another version is another policy.
-    version: str = ""
-    #: Resource and weight.
-    weights: tuple[tuple[str, int], ...] = ()
-    node_affinity: NodeAffinity | None = None
-    tolerations: tuple[Toleration, ...] = ()
-    priority_class: str = ""
-    #: What is wrong with it; empty where nothing is.
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A policy as it holds for one pod."""
-
-    #: As the pod or its namespace names it.
-    name: str
-    #: None where there is no policy of that name.
-    policy: Policy | None
-    #: The priority of its class; None where it names none, or one that does not exist.
-    priority: int | None
-    #: The pod's spec as the API server has it.
-    own: Shape
-
-    @property
-    def problem(self) -> str:
-        """Why the pod has to wait; empty where the policy holds."""
-        if self.policy is None:
-            return f'scheduling policy "{self.name}" does not exist'
-        if self.policy.problem:
-            return f'scheduling policy "{self.name}" cannot be used: {self.policy.problem}'
-        if self.policy.priority_class and self.priority is None:
-            missing = f'there is no PriorityClass "{self.policy.priority_class}"'
-            return f'scheduling policy "{self.name}" cannot be used: spec.priorityClass: {missing}'
-        return ""
-
-    @property
-    def weights(self) -> tuple[tuple[str, int], ...]:
-        """Resource and weight; empty where the profile's hold."""
-        return self.policy.weights if self.policy is not None else ()
-
-    @property
-    def identity(self) -> tuple[str, str, str, int | None]:
-        """What alike pods share of it."""
-        policy = self.policy
-        if policy is None:
-            return (self.name, "", "", None)
-        return (self.name, policy.source, policy.version, self.priority)
 
 
 class SchedulingPolicies:
@@ -181,7 +124,7 @@ class SchedulingPolicies:
             return None
         policy = self.get(name)
         priority = self._priorities.get(policy.priority_class) if policy is not None else None
-        return Applied(name, policy, priority, own)
+        return Applied(name, policy, priority)
 
 
 def effective(spec: PodSpec, policy: Policy) -> PodSpec:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bayplan.cluster.scheduling_policies import Policy
+from bayplan.cluster.policy import Policy
 from bayplan.errors import Problem, SelectorError
 from bayplan.framework.config.decode import Int64, decode
 from bayplan.framework.config.document import Node, read_documents
