@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bayplan.bench.costs import Cost
 from bayplan.bench.report import as_json, rows, table
 from bayplan.bench.trial import Result
@@ -65,3 +67,14 @@ def test_the_rows_as_json_and_as_a_table() -> None:
     found = rows([result("stock", 50), result("ours", 100)])
     assert as_json(found)[1]["ratio_to_stock"] == 2.0
     assert table(found).row_count == 2
+
+
+def test_gangs_have_columns_of_their_own() -> None:
+    gangs = replace(result("ours", 100), gangs=[1.5, 2.0])
+    none = replace(result("stock", 50), gangs=[])
+    ours, stock, other = rows([gangs, none, replace(result("list", 50), gangs=None)])
+    assert (ours.gangs, ours.first_gang_s) == (2, 1.5)
+    assert (stock.gangs, stock.first_gang_s) == (0, None)
+    assert (other.gangs, other.first_gang_s) == (None, None)
+    assert "first gang s" in [column.header for column in table([ours, other]).columns]
+    assert "gangs" not in [column.header for column in table([other]).columns]

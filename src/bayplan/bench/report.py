@@ -40,6 +40,9 @@ class Row:
     api_rss_mb: float
     wanted: int
     bound: int
+    #: Gangs that are complete, and when the first was; None where there are no gangs.
+    gangs: int | None
+    first_gang_s: float | None
     #: ``clean``, or what is wrong.
     audit: str
 
@@ -56,6 +59,8 @@ def rows(results: Iterable[Result]) -> list[Row]:
 def _row(group: Sequence[Result], speeds: dict[tuple[str, str, str], float]) -> Row:
     workload, mode, scheduler = group[0].workload, group[0].mode, group[0].scheduler
     speed = speeds[workload, mode, scheduler]
+    gangs = [result.gangs for result in group if result.gangs is not None]
+    first = [complete[0] for complete in gangs if complete]
     wrong = [problem for result in group for problem in result.wrong]
     return Row(
         workload=workload,
@@ -78,6 +83,8 @@ def _row(group: Sequence[Result], speeds: dict[tuple[str, str, str], float]) -> 
         api_rss_mb=round(median(r.api_cost.rss_mb for r in group), 1),
         wanted=group[0].wanted,
         bound=min(r.bound for r in group),
+        gangs=min(map(len, gangs)) if gangs else None,
+        first_gang_s=round(median(first), 3) if first else None,
         audit="clean" if not wrong else f"{len(wrong)} wrong: {wrong[0]}",
     )
 
@@ -132,6 +139,10 @@ def table(found: Iterable[Row]) -> Table:
         "bound",
         "audit",
     )
+    found = list(found)
+    with_gangs = any(row.gangs is not None for row in found)
+    if with_gangs:
+        columns = (*columns[:-2], "gangs", "first gang s", *columns[-2:])
     for name in columns:
         shown.add_column(name, justify="left" if name in columns[:3] else "right")
     before = ""
@@ -148,6 +159,8 @@ def table(found: Iterable[Row]) -> Table:
             row.rss_mb,
             row.api_cpu_s,
         ]
+        if with_gangs:
+            figures += [row.gangs, row.first_gang_s]
         cells = ["" if figure is None else f"{figure:,}" for figure in figures]
         bound = f"{row.bound}/{row.wanted}"
         shown.add_row(row.workload, row.mode, row.scheduler, *cells, bound, row.audit)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from bayplan.bench.gangs import groups_in, name_of
 from bayplan.bench.openb import trace_nodes, trace_pods
 from bayplan.bench.workload import Namespaces, NodeGroup, Pods, PodShape, Workload
 
@@ -55,6 +56,13 @@ class Scene:
                 }
                 yield New("/api/v1/namespaces", body)
 
+    def groups(self) -> Iterator[New]:
+        """The gangs of the measured pods."""
+        for pods in self.workload.measured:
+            if pods.gang:
+                for path, body in groups_in(pods.namespace, pods.count, pods.gang):
+                    yield New(path, body)
+
     def nodes(self) -> Iterator[New]:
         """The nodes, ready."""
         if self.workload.trace is not None:
@@ -91,7 +99,10 @@ class Scene:
         spaces = self._spread(pods.namespace)
         for i in range(pods.count):
             namespace = spaces[i % len(spaces)]
-            yield New(pods_in(namespace), pod(namespace, f"{prefix}-{pods.pod}-{i}", shape, i))
+            body = pod(namespace, f"{prefix}-{pods.pod}-{i}", shape, i)
+            if pods.gang:
+                body["spec"]["schedulingGroup"] = {"podGroupName": name_of(i, pods.gang)}
+            yield New(pods_in(namespace), body)
 
     def _spread(self, namespace: str) -> Sequence[str]:
         for group in self._namespaces():

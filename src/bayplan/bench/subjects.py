@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import yaml
 
+from bayplan.bench import gangs
 from bayplan.bench.workload import Workload
 from bayplan.testing.control_plane import ControlPlane, Process
 from bayplan.testing.control_plane.users import ADMINISTRATORS
@@ -32,15 +33,15 @@ _NO_DEFAULT_SPREAD: Final = {
 }
 
 
-def start_stock(plane: ControlPlane, _: Workload) -> Process:
+def start_stock(plane: ControlPlane, workload: Workload) -> Process:
     """kube-scheduler."""
-    return _kube_scheduler(plane, {})
+    return _kube_scheduler(plane, workload, {})
 
 
-def start_list(plane: ControlPlane, _: Workload) -> Process:
+def start_list(plane: ControlPlane, workload: Workload) -> Process:
     """kube-scheduler, able to batch."""
     profile = {"schedulerName": "default-scheduler", "pluginConfig": [_NO_DEFAULT_SPREAD]}
-    return _kube_scheduler(plane, {"profiles": [profile]})
+    return _kube_scheduler(plane, workload, {"profiles": [profile]})
 
 
 def start_ours(plane: ControlPlane, _: Workload) -> Process:
@@ -65,10 +66,12 @@ def start_ceiling(plane: ControlPlane, workload: Workload) -> Process:
     return plane.start("ceiling", [*module, *arguments])
 
 
-def _kube_scheduler(plane: ControlPlane, config: dict[str, Any]) -> Process:
+def _kube_scheduler(plane: ControlPlane, workload: Workload, config: dict[str, Any]) -> Process:
     login = plane.user("kube-scheduler", [ADMINISTRATORS]).kubeconfig
     client = {"kubeconfig": str(login), **_FAST}
-    return plane.start_scheduler({"clientConnection": client, **config}, kubeconfig=login)
+    flags = gangs.SCHEDULER_FLAGS if workload.gang_size else ()
+    document = {"clientConnection": client, **config}
+    return plane.start_scheduler(document, kubeconfig=login, flags=flags)
 
 
 SUBJECTS: Final[dict[str, Start]] = {

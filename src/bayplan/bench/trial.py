@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
+from bayplan.bench import gangs
 from bayplan.bench.audit import audit
 from bayplan.bench.costs import Cost, cost_of
 from bayplan.bench.filling import create, create_all
@@ -63,19 +64,20 @@ class Result:
     wrong: list[str]
     #: Whether much is to be written before the first pod can be bound, as in preemption: then the start counts.
     from_start: bool = False
+    #: When gangs were complete, in seconds after the start, ascending; None where pods are in none.
+    gangs: list[float] | None = field(default=None, repr=False)
 
 
 def prepare(scene: Scene, mode: Mode, folder: Path, clock: Clock) -> Path:
     """A folder with etcd's files in which everything is that a run starts from."""
-    plane = ControlPlane(folder, clock=clock, api_flags=API_FLAGS)
-    with plane:
+    with _plane(scene, folder, clock) as plane:
         asyncio.run(_fill(plane, scene, mode, clock))
     return folder / "etcd"
 
 
 async def _fill(plane: ControlPlane, scene: Scene, mode: Mode, clock: Clock) -> None:
     async with _api(plane, clock) as api:
-        for objects in (scene.foundation(), scene.nodes(), scene.before()):
+        for objects in (scene.foundation(), scene.groups(), scene.nodes(), scene.before()):
             await create_all(api, objects)
         if mode == "drain":
             await create_all(api, scene.measured())
@@ -99,7 +101,7 @@ def run(
 ) -> Result:
     """Measure one scheduler; ``start_from`` is what ``prepare`` gave."""
     shutil.copytree(start_from, folder / "etcd")
-    with ControlPlane(folder, clock=clock, api_flags=API_FLAGS) as plane:
+    with _plane(setting.scene, folder, clock) as plane:
         trial = _Trial(plane, setting, clock)
         trial.recorder.on_progress = on_progress
         result = asyncio.run(trial.run())
@@ -151,6 +153,8 @@ class _Trial:
             problems.append(f"it ended with {process.exit_code}: {process.tail(3)}")
         process.stop()
         problems += await audit(api, recorder)
+        if workload.gang_size:
+            problems += gangs.partial(recorder.pods, workload.gang_size)
         return self._result(start, cost, api_cost, problems)
 
     async def _until_it_binds(self, api: Api, process: Process) -> None:
@@ -166,6 +170,8 @@ class _Trial:
 
     def _result(self, start: float, cost: Cost, api_cost: Cost, problems: list[str]) -> Result:
         bound = [seen for seen in self.recorder.pods.values() if seen.bound]
+        size = self._scene.workload.gang_size
+        complete = gangs.completed(self.recorder.pods, size) if size else []
         return Result(
             workload=self._scene.workload.name,
             mode=self._mode,
@@ -178,7 +184,14 @@ class _Trial:
             api_cost=api_cost,
             wrong=problems,
             from_start=bool(self._scene.workload.victims),
+            gangs=[moment - start for moment in complete] if size else None,
         )
+
+
+def _plane(scene: Scene, folder: Path, clock: Clock) -> ControlPlane:
+    """With what the workload needs switched on, for all schedulers alike."""
+    flags = (*API_FLAGS, *(gangs.API_FLAGS if scene.workload.gang_size else ()))
+    return ControlPlane(folder, clock=clock, api_flags=flags)
 
 
 @contextlib.asynccontextmanager

@@ -68,6 +68,8 @@ class Pods(_Strict, frozen=True):
     pod: str
     #: As many as take the stock scheduler about twenty seconds; 0: all.
     cut: int = 0
+    #: So many of them make a gang; 0: each is for itself.
+    gang: int = 0
 
 
 class Meanwhile(_Strict, frozen=True):
@@ -119,6 +121,11 @@ class Workload(_Strict, frozen=True):
         return self.measured[0].namespace if self.measured else "measured"
 
     @property
+    def gang_size(self) -> int:
+        """How many of the measured pods make a gang; 0 without any."""
+        return max((pods.gang for pods in self.measured), default=0)
+
+    @property
     def measured_count(self) -> int:
         return sum(pods.count for pods in self.measured)
 
@@ -131,15 +138,17 @@ class Workload(_Strict, frozen=True):
         """With about that many nodes, and pods in proportion."""
         factor = nodes / self.node_count
 
-        def fewer(count: int) -> int:
-            return max(1, round(count * factor))
+        def fewer(count: int, of: int = 1) -> int:
+            return max(1, round(count * factor / of)) * of
 
         return msgspec.structs.replace(
             self,
             nodes=[msgspec.structs.replace(g, count=fewer(g.count)) for g in self.nodes],
             before=[msgspec.structs.replace(p, count=fewer(p.count)) for p in self.before],
             measured=[
-                msgspec.structs.replace(p, count=fewer(p.count), cut=fewer(p.cut) if p.cut else 0)
+                msgspec.structs.replace(
+                    p, count=fewer(p.count, p.gang or 1), cut=fewer(p.cut) if p.cut else 0
+                )
                 for p in self.measured
             ],
         )

@@ -174,8 +174,12 @@ class ControlPlane:
         *,
         name: str = "kube-scheduler",
         kubeconfig: Path | None = None,
+        flags: Sequence[str] = (),
     ) -> Process:
-        """A stock kube-scheduler; ``config`` are fields of its configuration, over one without leader election."""
+        """A stock kube-scheduler; ``config`` are fields of its configuration, over one without leader election.
+
+        ``flags``: what only the command line has, such as feature gates.
+        """
         login = kubeconfig or self.user(name, [ADMINISTRATORS]).kubeconfig
         document = {
             **SCHEDULER_CONFIG,
@@ -196,6 +200,7 @@ class ControlPlane:
                 f"--authentication-kubeconfig={login}",
                 f"--authorization-kubeconfig={login}",
                 "--v=2",
+                *flags,
             ],
         )
 
