@@ -35,10 +35,10 @@ Mode = Literal["drain", "stream"]
 
 #: As much as a control plane of this size would be allowed, and no less for anybody.
 API_FLAGS: Final = ("--max-requests-inflight=4000", "--max-mutating-requests-inflight=2000")
+#: Until a scheduler has placed one pod that has a cluster to itself.
+_PROBE_S: Final = 45.0
 #: A run that takes longer is broken off and counted as far as it came.
 _TIMEOUT_S: Final = 600.0
-#: So long without a single pod bound, and nothing more is expected.
-_PATIENCE_S: Final = 45.0
 
 
 class NotMeasured(BayplanError):
@@ -143,7 +143,9 @@ class _Trial:
         if self._mode == "stream":
             await create_all(api, self._scene.measured())
         await recorder.wait(
-            lambda: recorder.bound >= self._wanted or not process.running, _TIMEOUT_S, _PATIENCE_S
+            lambda: recorder.bound >= self._wanted or not process.running,
+            _TIMEOUT_S,
+            workload.patience_s,
         )
         api_cost = cost_of(self._plane.pids["kube-apiserver"]).since(before["kube-apiserver"])
         cost = cost_of(process.pid)
@@ -163,7 +165,7 @@ class _Trial:
         async with asyncio.TaskGroup() as tasks:
             following = await recorder.watch(api, PROBE, tasks)
             await create(api, New(pods_in(PROBE), pod(PROBE, "probe", PodShape())))
-            bound = await recorder.wait(lambda: recorder.bound > 0, _TIMEOUT_S, _PATIENCE_S)
+            bound = await recorder.wait(lambda: recorder.bound > 0, _TIMEOUT_S, _PROBE_S)
             following.cancel()
         if not bound:
             raise NotMeasured(f"{self._scheduler} bound nothing at all:\n{process.tail()}")

@@ -106,6 +106,8 @@ class Workload(_Strict, frozen=True):
     #: How many pods each measured one evicts.
     victims: int = 0
     trace: Trace | None = None
+    #: So long without a single pod bound, and nothing more is expected.
+    patience_s: float = 45.0
 
     def shape(self, name: str) -> PodShape:
         """The shape of that name; ``plain`` is always there."""
