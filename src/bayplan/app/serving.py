@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import platform
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from bayplan.app.announcing import own_pod, reachable_address, url_of
+from bayplan.client.announcement import Announcement
 from bayplan.client.api import Api
 from bayplan.client.config import load
 from bayplan.errors import ConfigError, Problem
@@ -91,17 +93,21 @@ async def serving(
         if wanted.http_port:
             await server.listen_plainly(wanted.http_bind_address, wanted.http_port)
         if wanted.secure_port:
-            await _listen_securely(server, wanted, around, rng, stack)
+            announced = await _listen_securely(server, wanted, shown, rng, stack)
+            if shown.elector is not None:
+                shown.elector.announce = announced
         yield server
 
 
 async def _listen_securely(
     server: Server,
     wanted: Serving,
-    around: Surroundings,
+    shown: Shown,
     rng: random.Random,
     stack: contextlib.AsyncExitStack,
-) -> None:
+) -> Callable[[], Mapping[str, str]]:
+    """Listen; what the lease is to say of it."""
+    around = shown.around
     senders = []
     for kubeconfig in (wanted.authentication_kubeconfig, wanted.authorization_kubeconfig):
         if not kubeconfig:
@@ -124,8 +130,18 @@ async def _listen_securely(
     gatekeeper = Gatekeeper(
         authentication, authorization, around.clock, always_allow_paths=wanted.always_allow_paths
     )
-    context = ServingCertificate(*files, client_authority=authority).context
-    await server.listen_securely(wanted.bind_address, wanted.secure_port, context, gatekeeper)
+    certificate = ServingCertificate(*files, client_authority=authority)
+    port = await server.listen_securely(
+        wanted.bind_address, wanted.secure_port, certificate.context, gatekeeper
+    )
+    address = url_of(reachable_address(wanted.bind_address), port)
+    pod = own_pod()
+
+    def announced() -> Mapping[str, str]:
+        profiles = tuple(profile.scheduler_name for profile in shown.config.profiles)
+        return Announcement(address, certificate.fingerprint, profiles, pod).annotations()
+
+    return announced
 
 
 def _read_authority(file: str) -> str:

@@ -18,7 +18,9 @@ _COMMANDS = {
     "import": ("import_config", "import_config"),
     "lint-plugin": ("lint_plugin", "lint_plugin"),
     "new-plugin": ("new_plugin", "new_plugin"),
+    "queue": ("queue", "queue"),
     "run": ("run", "run"),
+    "top": ("top", "top"),
 }
 
 

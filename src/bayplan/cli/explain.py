@@ -1,4 +1,7 @@
-"""``bayplan explain``: why a pod goes where it goes, or nowhere, and what would make it fit; from files alone."""
+"""``bayplan explain``: why a pod goes where it goes, or nowhere, and what would make it fit.
+
+Asked of the running scheduler, which remembers (``cli.story``), or from files alone.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from typing import Any, Final
 import click
 import msgspec
 
+from bayplan.cli.running import Which, running_options
+from bayplan.cli.story import tell
 from bayplan.errors import BayplanError
 from bayplan.framework.config import Configuration, default_config, load_config, load_config_objects
 from bayplan.framework.config.document import read_documents
@@ -32,10 +37,10 @@ _TROUBLES_TOLD: Final = 10
 @click.option(
     "--cluster",
     "dump_path",
-    required=True,
+    default=None,
     metavar="DUMP",
     type=click.Path(path_type=Path),
-    help="A file or a directory with the cluster's objects; - for standard input.",
+    help="A file or a directory with the cluster's objects; - for standard input. Else the running scheduler is asked.",
 )
 @click.option(
     "--config",
@@ -69,27 +74,42 @@ _TROUBLES_TOLD: Final = 10
     show_default=True,
     help="wide: all nodes, with raw scores.",
 )
+@running_options
 def explain(  # noqa: PLR0913 - click hands over one argument per option
     *,
     pod: str,
-    dump_path: Path,
+    dump_path: Path | None,
     config: Path | None,
     plugin_dirs: tuple[Path, ...],
     node: str,
     save: Path | None,
     seed: int,
     output: str,
+    **given: Any,
 ) -> None:
-    r"""Say why a pod goes where it goes, or nowhere, and what would make it fit.
+    """Say why a pod goes where it goes, or nowhere, and what would make it fit.
 
-    The pod is one of the dump (NS/NAME; without NS that of the namespace "default"), pending or placed, or one in a
-    file of its own. A placed pod is looked at as if it were not there yet. A dump is what kubectl prints:
+    The running scheduler is found by its lease and asked: it knows the pod's way through the queue, every attempt,
+    and tells the last one as it was. The kubeconfig says which cluster, and who asks; that takes the right to get
+    leases and the nonResourceURL /debug/decisions/*.
 
-    \b
-      kubectl get nodes,pods,namespaces,pv,pvc,sc,csinodes,pdb -A -o json >dump.json
+    With --cluster nobody is asked: the decision is made here, from a dump, which is what kubectl prints with
+    "kubectl get nodes,pods,namespaces,pv,pvc,sc,csinodes,pdb -A -o json". The pod then is one of the dump (NS/NAME;
+    without NS that of the namespace "default"), pending or placed, or one in a file of its own. A placed pod is looked
+    at as if it were not there yet.
 
     The exit status is 1 if something cannot be read. A pod that fits nowhere is an answer, not an error.
     """
+    which = Which.of(given)
+    if dump_path is None:
+        asked = {"--config": config, "--plugin-dir": plugin_dirs, "--save": save}
+        for option, value in asked.items():
+            if value:
+                raise click.UsageError(
+                    f"{option} needs --cluster: the running scheduler has its own configuration"
+                )
+        tell(which, pod, node, output)
+        return
     try:
         dump = read_dump(dump_path, sys.stdin.buffer)
         _tell_troubles(dump)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+import msgspec
 
 from bayplan.client.api import Sender
 from bayplan.client.lanes import Lane
@@ -101,6 +103,8 @@ class Elector:
         self._is_leader = False
         #: When the renewal that last succeeded was begun.
         self._renewed_at = float("-inf")
+        #: Annotations that the lease carries while it is ours; set by ``app``.
+        self.announce: Callable[[], Mapping[str, str]] = dict
         #: What keeps it from reading or writing the lease.
         self.last_error: Exception | None = None
 
@@ -313,9 +317,12 @@ class Elector:
         return Lease(metadata=before.metadata, spec=spec)
 
     def _meta(self, before: Lease | None) -> ObjectMeta:
-        if before is not None:
-            return before.metadata
-        return ObjectMeta(name=self._settings.name, namespace=self._settings.namespace)
+        said = self.announce()
+        if before is None:
+            name, namespace = self._settings.name, self._settings.namespace
+            return ObjectMeta(name=name, namespace=namespace, annotations=dict(said))
+        annotations = {**before.metadata.annotations, **said}
+        return msgspec.structs.replace(before.metadata, annotations=annotations)
 
 
 def is_fresh(lease: Lease, now: float) -> bool:

@@ -88,6 +88,15 @@ class Trust:
         self._made_of: tuple[object, ...] = ()
         self.generation = 0
 
+    def towards_another(self, authority: Pem | None, *, insecure: bool = False) -> Trust:
+        """For another server that takes the same client certificate: it is believed by another authority, or by none."""
+        return Trust(
+            authority=authority or self._authority,
+            certificate=self._certificate,
+            key=self._key,
+            insecure=insecure,
+        )
+
     def context(self, own: PemPair | None = None) -> ssl.SSLContext:
         """The context for a new connection; ``generation`` has changed if it is another than before.
 

@@ -39,6 +39,8 @@ class ServingCertificate:
         self._files = (cert_file, key_file)
         self._client_authority = client_authority
         self._marks = self._look()
+        #: SHA-256 of the certificate that is shown, in hexadecimal digits.
+        self.fingerprint = ""
         try:
             self._newest = self._read()
         except (OSError, ssl.SSLError, ValueError) as error:
@@ -68,6 +70,7 @@ class ServingCertificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.load_cert_chain(*self._files)
+        self.fingerprint = _fingerprint(self._files[0])
         if self._client_authority:
             context.load_verify_locations(cadata=self._client_authority)
             context.verify_mode = ssl.CERT_OPTIONAL
@@ -75,6 +78,11 @@ class ServingCertificate:
 
     def _look(self) -> tuple[_Mark, ...]:
         return tuple(map(_mark, self._files))
+
+
+def _fingerprint(file: Path) -> str:
+    first = x509.load_pem_x509_certificates(file.read_bytes())[0]
+    return first.fingerprint(hashes.SHA256()).hex()
 
 
 def _mark(path: Path) -> _Mark:
