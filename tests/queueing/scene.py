@@ -11,6 +11,7 @@ from bayplan import (
     Hint,
     PodInfo,
     PreEnqueuePlugin,
+    QueueSortPlugin,
     Rejected,
     Resource,
     WakeOn,
@@ -72,14 +73,16 @@ class Gate(PreEnqueuePlugin):
         return self.wakes
 
 
-def make_profile(*plugins: Plugin, name: str = "default-scheduler") -> Profile:
-    everyone = [PrioritySort(), SchedulingGates(), *plugins]
+def make_profile(
+    *plugins: Plugin, name: str = "default-scheduler", sort: QueueSortPlugin | None = None
+) -> Profile:
+    everyone = [sort or PrioritySort(), SchedulingGates(), *plugins]
     return Profile(
         name=name,
         percentage_of_nodes_to_score=0,
         plugins=list(everyone),
         pre_enqueue=tuple(p for p in everyone if isinstance(p, PreEnqueuePlugin)),
-        queue_sort=tuple(p for p in everyone if isinstance(p, PrioritySort)),
+        queue_sort=tuple(p for p in everyone if isinstance(p, QueueSortPlugin)),
         prefilter=(),
         filter=tuple(p for p in everyone if isinstance(p, FilterPlugin)),
         postfilter=(),
@@ -97,9 +100,14 @@ def make_profile(*plugins: Plugin, name: str = "default-scheduler") -> Profile:
 class Scene:
     """A queue, its clock, and the pods that went in."""
 
-    def __init__(self, *plugins: Plugin, settings: QueueSettings | None = None) -> None:
+    def __init__(
+        self,
+        *plugins: Plugin,
+        settings: QueueSettings | None = None,
+        sort: QueueSortPlugin | None = None,
+    ) -> None:
         self.metrics = Metrics()
-        profile = make_profile(*plugins)
+        profile = make_profile(*plugins, sort=sort)
         self.queue = SchedulingQueue({profile.name: profile}, settings, metrics=self.metrics)
         self.cluster = Cluster()
         self.now = 100.0

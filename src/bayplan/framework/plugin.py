@@ -167,8 +167,16 @@ class QueueSortPlugin(Plugin):
     """Orders the queue; exactly one per process."""
 
     def sort_key(self, pod: PodInfo, queued_at: float) -> Any:
-        """Smaller keys are scheduled first."""
+        """Smaller keys are scheduled first; among pods of one lane where there are lanes."""
         raise NotImplementedError
+
+    def lane(self, pod: PodInfo) -> str:
+        """The lane that the pod waits in. A plugin that has lanes overrides this and ``next_lane``."""
+        return ""
+
+    def next_lane(self, waiting: Sequence[str]) -> str:
+        """From which of the lanes in which pods wait the next one is taken; asked once for each pod that is taken."""
+        return waiting[0]
 
 
 class PreFilterPlugin(Plugin):

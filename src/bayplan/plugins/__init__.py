@@ -47,6 +47,7 @@ _POLICIES: Final = (
     ("custom_score_plugin", "CustomScorePlugin"),
     ("energy_plugin", "EnergyPlugin"),
     ("example_plugin", "ExamplePlugin"),
+    ("fair_queues", "FairQueues"),
     ("gpu_fragmentation", "GPUFragmentation"),
     ("gpu_priority_plugin", "GPUPriorityPlugin"),
     ("load_balancing_plugin", "LoadBalancingPlugin"),

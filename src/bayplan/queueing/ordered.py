@@ -41,6 +41,10 @@ class Ordered:
             self._heap = [entry for entry in self._heap if entry[1] in self._living]
             heapq.heapify(self._heap)
 
+    def is_astray(self, queued: Queued) -> bool:
+        """Whether the pod belongs elsewhere by now: never, there is one heap."""
+        return False
+
     def peek(self) -> Queued | None:
         """The first pod."""
         while self._heap:

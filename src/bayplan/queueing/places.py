@@ -13,7 +13,7 @@ from bayplan.errors import PluginError
 from bayplan.framework.runner import call
 from bayplan.queueing.backoff import Backoff
 from bayplan.queueing.entry import Place, Queued, QueueSettings
-from bayplan.queueing.ordered import Ordered
+from bayplan.queueing.lanes import ready_pods
 from bayplan.queueing.parked import Parked
 from bayplan.telemetry.log import get_logger
 
@@ -30,7 +30,7 @@ class Places:
     def __init__(self, sort: QueueSortPlugin, settings: QueueSettings) -> None:
         self._sort = sort
         self.by_key: dict[str, Queued] = {}
-        self.active = Ordered()
+        self.active = ready_pods(sort)
         self.backoff = Backoff(settings)
         self.parked = Parked()
         #: How many pods were turned down, by (plugin, profile).
@@ -97,7 +97,7 @@ class Places:
             return
         place, key_before = queued.place, self._sort_key(queued)
         queued.pod = pod
-        if self._sort_key(queued) != key_before:
+        if self._sort_key(queued) != key_before or self.active.is_astray(queued):
             self.leave(queued)
             if place is Place.ACTIVE:
                 self.put_active(queued)
