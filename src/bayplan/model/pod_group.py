@@ -32,6 +32,18 @@ class GroupApi(Enum):
     FORMER = "scheduling.k8s.io/v1alpha1"
 
 
+def advice_to_define() -> str:
+    """What to do on a cluster that serves no groups of the coscheduling plugin.
+
+    The former form is in an API group that Kubernetes keeps for itself: no definition can make it be served.
+    """
+    return (
+        f"write it as {GroupApi.COSCHEDULING.value} "
+        f"({GroupApi.FORMER.value} is Kubernetes' own group, where nobody else can serve a PodGroup), "
+        "and apply deploy/crds/podgroups.scheduling.x-k8s.io.yaml"
+    )
+
+
 class GroupKey(NamedTuple):
     """A group by name. Native groups and the others are two worlds: the same name in both is two groups."""
 
