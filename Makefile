@@ -35,11 +35,12 @@ demo: $(STAMP) ## A cluster, a workload and bayplan at work on it, in less than 
 test: $(STAMP) ## Run the tests (ARGS="-k taint" for some of them)
 	$(BIN)/python -m pytest --numprocesses $(JOBS) $(ARGS)
 
-kube: $(STAMP) ## Build etcd and Kubernetes 1.36.4 into .kube/bin; takes minutes, once
+kube: $(STAMP) ## Build etcd, Kubernetes 1.36.4 and helm into .kube/bin; takes minutes, once
 	@tools/kube/build
+	@tools/helm/build
 	@tools/extender/build
 
-prometheus: ## Unpack Debian's Prometheus into .kube/bin, for the tests of live data
+prometheus: ## Unpack Debian's Prometheus into .kube/bin, for the tests of live data and of alerts
 	@tools/prometheus/get
 
 e2e: $(STAMP) ## Run the tests on a real API server; `make kube` gets it
