@@ -676,3 +676,22 @@ def gated(name: str, *gates: str) -> Any:
     pod = make_pod(name)
     pod.manifest["spec"]["schedulingGates"] = [{"name": gate} for gate in gates or ("wait",)]
     return pod
+
+
+def test_how_long_the_oldest_pod_of_each_queue_has_waited(scene: Scene) -> None:
+    assert scene.queue.longest_waits(scene.now) == {
+        "active": 0,
+        "backoff": 0,
+        "unschedulable": 0,
+        "gated": 0,
+    }
+    scene.add(gated("held"))
+    scene.park("refused", "Listener")  # and 11 seconds later:
+    scene.add("young")
+    scene.now += 5
+    waits = scene.queue.longest_waits(scene.now)
+    assert waits == {"active": 5, "backoff": 0, "unschedulable": 16, "gated": 16}
+    # Tried again it is as old as before: what counts is when it could have been scheduled.
+    scene.event(NODE_ADD)
+    scene.queue.activate([scene.info("refused")], scene.now)
+    assert scene.queue.longest_waits(scene.now)["active"] == 16

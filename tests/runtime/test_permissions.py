@@ -16,7 +16,7 @@ WATCHED = (resources.PODS, resources.CSI_NODES)
 
 
 def test_what_a_scheduler_needs() -> None:
-    said = [str(right) for right in needed(WATCHED, "kube-system", writes=True)]
+    said = [str(right) for right in needed(WATCHED, ("kube-system", "mine"), writes=True)]
     assert said[:4] == [
         "list pods",
         "watch pods",
@@ -24,24 +24,29 @@ def test_what_a_scheduler_needs() -> None:
         "watch csinodes.storage.k8s.io",
     ]
     assert {"create pods/binding", "patch pods/status", "delete pods"} <= set(said)
-    assert said[-1] == "update leases.coordination.k8s.io"
+    assert said[-3:] == [
+        "get leases.coordination.k8s.io/mine",
+        "create leases.coordination.k8s.io",
+        "update leases.coordination.k8s.io/mine",
+    ]
 
 
 def test_a_dry_run_needs_to_read_and_no_more() -> None:
     assert {right.verb for right in needed(WATCHED, None, writes=False)} == {"list", "watch"}
 
 
-def test_the_question_names_verb_resource_and_namespace() -> None:
+def test_the_question_names_verb_resource_namespace_and_name() -> None:
     async def main() -> None:
         sent = Sent()
         sent.answer = lambda _: {"status": {"allowed": True}}
-        right = Right("create", "pods", subresource="binding", namespace="here")
+        right = Right("create", "pods", subresource="binding", namespace="here", name="p")
         await Permissions(sent, [right]).look()
         assert sent.bodies()[0]["spec"]["resourceAttributes"] == {
             "verb": "create",
             "resource": "pods",
             "subresource": "binding",
             "namespace": "here",
+            "name": "p",
         }
 
     run(main())

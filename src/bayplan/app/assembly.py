@@ -235,6 +235,7 @@ def _pull_gauges(scheduler: Scheduler) -> None:
     board, pods = scheduler.board, scheduler.board.cluster.pods
     metrics, queue = board.metrics, board.queue
     metrics.pending_pods.pull = single(queue.pending)
+    metrics.oldest_pending.pull = single(lambda: queue.longest_waits(board.clock.monotonic()))
     metrics.unschedulable_pods.pull = lambda: {
         labels: float(pods) for labels, pods in queue.unschedulable_by_plugin().items()
     }

@@ -159,9 +159,10 @@ async def _reach(api: Api, access: ClusterAccess) -> None:
 def _rights(
     scheduler: Scheduler, config: Configuration, elector: Elector | None, options: Options
 ) -> Iterator[Right]:
-    namespace = config.leader_election.resource_namespace if elector is not None else None
+    election = config.leader_election
+    lease = (election.resource_namespace, election.resource_name) if elector is not None else None
     watched = [feed.resource for feed in scheduler.feeds]
-    return needed(watched, namespace, writes=not options.dry_run)
+    return needed(watched, lease, writes=not options.dry_run)
 
 
 def _leading(config: Configuration, elector: Elector | None) -> dict[tuple[str, ...], float]:

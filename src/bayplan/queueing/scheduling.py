@@ -349,6 +349,10 @@ class SchedulingQueue:
         """How many pods wait, by queue."""
         return self._places.counts()
 
+    def longest_waits(self, now: float) -> dict[str, float]:
+        """How long the pod has waited that waits longest, by queue, in seconds; 0 where none waits."""
+        return self._places.longest_waits(now)
+
     def unschedulable_by_plugin(self) -> dict[tuple[str, str], int]:
         """How many waiting pods were turned down, by (plugin, profile)."""
         return {key: count for key, count in self._places.turned_down.items() if count}

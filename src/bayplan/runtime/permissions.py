@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -40,12 +41,14 @@ class Right:
     group: str = ""
     subresource: str = ""
     namespace: str = ""
+    #: Of the one object that it is about; empty: any.
     name: str = ""
 
     def __str__(self) -> str:
-        """``create pods/binding``, ``list csinodes.storage.k8s.io``."""
-        name = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        return f"{self.verb} {name}.{self.group}" if self.group else f"{self.verb} {name}"
+        """``create pods/binding``, ``list csinodes.storage.k8s.io``, ``get leases.coordination.k8s.io/bayplan``."""
+        kind = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        grouped = f"{kind}.{self.group}" if self.group else kind
+        return f"{self.verb} {grouped}/{self.name}" if self.name else f"{self.verb} {grouped}"
 
 
 _WRITES: Final = (
@@ -61,9 +64,9 @@ _WRITES: Final = (
 
 
 def needed(
-    watched: Collection[Resource[Any]], lease_namespace: str | None, *, writes: bool
+    watched: Collection[Resource[Any]], lease: tuple[str, str] | None, *, writes: bool
 ) -> Iterator[Right]:
-    """All rights of a scheduler that watches these kinds; without a lease where none is held."""
+    """All rights of a scheduler that watches these kinds and holds this lease (namespace and name), or none."""
     for resource in watched:
         for verb in ("list", "watch"):
             yield Right(
@@ -75,14 +78,16 @@ def needed(
             )
     if writes:
         yield from _WRITES
-        if ELASTIC_QUOTAS in watched:
-            yield Right("patch", ELASTIC_QUOTAS.plural, ELASTIC_QUOTAS.group, "status")
-        if SCHEDULING_POLICIES in watched:
-            kind = SCHEDULING_POLICIES
-            yield Right("patch", kind.plural, kind.group, "status")
-    if lease_namespace is not None:
-        for verb in ("get", "create", "update"):
-            yield Right(verb, "leases", "coordination.k8s.io", namespace=lease_namespace)
+        for kind in (ELASTIC_QUOTAS, SCHEDULING_POLICIES):
+            if kind in watched:
+                yield Right("patch", kind.plural, kind.group, "status")
+    if lease is not None:
+        namespace, name = lease
+        leases = partial(Right, resource="leases", group="coordination.k8s.io", namespace=namespace)
+        yield leases("get", name=name)
+        # What is to be created has no name yet, so RBAC cannot ask for it.
+        yield leases("create")
+        yield leases("update", name=name)
 
 
 class Permissions:

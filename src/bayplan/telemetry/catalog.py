@@ -258,6 +258,12 @@ ELASTIC_QUOTA: Final = Spec(
     "Elastic quotas in cores, bytes and pieces: what pods of the namespace use, what it is sure of, may use at most, has borrowed.",
     ("namespace", "resource", "amount"),
 )
+OLDEST_PENDING: Final = Spec(
+    "bayplan_oldest_pending_pod_seconds",
+    "gauge",
+    "Seconds since the pod that waits longest could first be scheduled, by the queue that it is in; gated pods: since they came.",
+    ("queue",),
+)
 EXTENDER_CALLS: Final = Spec(
     "bayplan_extender_call_duration_seconds",
     "histogram",

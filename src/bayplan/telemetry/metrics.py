@@ -78,6 +78,8 @@ class Metrics:
     def _add_queue(self) -> None:
         #: Pulls ``{("active",): 3, ("backoff",): 0, ("unschedulable",): 1, ("gated",): 0}``.
         self.pending_pods = self._gauge(catalog.PENDING_PODS)
+        #: Pulls ``{("active",): seconds, …}``.
+        self.oldest_pending = self._gauge(catalog.OLDEST_PENDING)
         #: Pulls ``{(plugin, profile): pods}``.
         self.unschedulable_pods = self._gauge(catalog.UNSCHEDULABLE_PODS)
         #: Pulls ``{("nodes",): 5, ("pods",): 9, ("assumed_pods",): 1}``.
