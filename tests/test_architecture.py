@@ -37,7 +37,16 @@ VAGUE_NAMES = {
 }
 
 #: Folders of tests that are about more than one module.
-THEMES = {"conformance", "docs", "e2e", "embedded", "integration", "properties", "seeds"}
+THEMES = {
+    "conformance",
+    "deploy",
+    "docs",
+    "e2e",
+    "embedded",
+    "integration",
+    "properties",
+    "seeds",
+}
 
 #: Tests at the top that are about the tree itself or about the package as a whole.
 WHOLE_PACKAGE = {

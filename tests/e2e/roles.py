@@ -1,22 +1,17 @@
-"""The rights in ``deploy/rbac.yaml``: as they are, less one, and as a set to compare."""
+"""The rights that the chart gives: as they are, less one, and as a set to compare."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import yaml
-
 from bayplan.testing.control_plane import Obj
-
-RBAC = Path(__file__).resolve().parents[2] / "deploy" / "rbac.yaml"
+from tests.deploy.chart import RIGHTS, render
 
 #: API group, resource, verb.
 Rights = set[tuple[str, str, str]]
 
 
 def documented() -> list[Obj]:
-    """What the file has, as objects."""
-    return list(yaml.safe_load_all(RBAC.read_text(encoding="utf-8")))
+    """The service account of the chart as it comes, and its rights."""
+    return render().of_kind(*RIGHTS)
 
 
 def role_of(objects: list[Obj], kind: str = "ClusterRole") -> Obj:

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from bayplan.errors import BinariesMissing, TimedOut
 from bayplan.testing import NodeBuilder, PodBuilder, make_node, make_pod
 from bayplan.testing.control_plane import Binaries, ControlPlane, History, Obj, ServiceAccount
-from bayplan.testing.control_plane.files import write_atomically
-from bayplan.testing.control_plane.plane import SCHEDULER_CONFIG
-from bayplan.testing.control_plane.ports import Port
+from bayplan.testing.control_plane.ports import LOOPBACK, Port
+from tests.deploy import containers
+from tests.deploy.chart import RIGHTS, Rendered, one_scheduler
 from tests.e2e.audit import audit
 from tests.e2e.kubelets import Kubelets
 from tests.e2e.roles import documented
-from tests.e2e.subjects import Running, Subject, command
+from tests.e2e.subjects import Running, Subject, stock_command
 
 #: The profile that tests use unless they are about profiles.
 PROFILE = "bayplan"
@@ -38,8 +37,6 @@ LEASE = {
     "resourceNamespace": "kube-system",
 }
 
-OWN: Obj = {"apiVersion": "bayplan.io/v1alpha1", "kind": "BayplanConfiguration"}
-
 
 class Stage:
     """One cluster, seen through the watch on its pods."""
@@ -53,7 +50,7 @@ class Stage:
         self.schedulers: list[Running] = []
         #: Whether several schedulers want the same pods and have no lease to settle it.
         self.rivals = False
-        self._account: ServiceAccount | None = None
+        self._accounts: dict[str, ServiceAccount] = {}
 
     def need(self, program: str) -> None:
         """Skip the test where the control plane has no such program: envtest's assets have neither scheduler nor controllers."""
@@ -74,44 +71,56 @@ class Stage:
         subject: Subject | None = None,
         extenders: Sequence[Mapping[str, Any]] = (),
         own: Mapping[str, Any] | None = None,
+        values: Mapping[str, Any] | None = None,
     ) -> Running:
-        """Start the scheduler under test; does not wait until it is ready.
+        """Start the scheduler under test, ours as the chart would; does not wait until it is ready.
 
-        ``own``: the fields of a BayplanConfiguration, which kube-scheduler has not got.
+        Without a ``login`` it is the service account that the chart makes for it, with the rights that go with what is configured.
+        ``own``: the fields of a BayplanConfiguration, which kube-scheduler has not got. ``values``: further values of the chart.
         """
         plane = self.plane
         subject = subject or self.subject
-        if subject != "bayplan":
-            self.need(subject)
         admin = plane.user(f"admin-{name}", ["system:masters"])
-        # The stock one has a role of its own; ours has to do with what we document.
-        login = login or (self.account().kubeconfig if subject == "bayplan" else admin.kubeconfig)
-        document = {
-            **SCHEDULER_CONFIG,
-            "clientConnection": {"kubeconfig": str(login), "qps": 5000, "burst": 5000},
+        configuration = {
             "leaderElection": LEASE if elect else {"leaderElect": False},
             "profiles": [dict(profile) for profile in profiles],
             "extenders": [dict(extender) for extender in extenders],
         }
-        documents = [document]
-        if own is not None:
-            documents.append({**OWN, **own})
-        config = plane.folder / f"{name}.yaml"
-        write_atomically(config, yaml.safe_dump_all(documents, sort_keys=False).encode())
         with contextlib.closing(Port()) as free:
             port = free.number
-        words = command(subject, plane.binaries.folder, config, login, port)
+        if subject == "bayplan":
+            chart = one_scheduler(
+                name=name,
+                configuration=configuration,
+                bayplan=dict(own or {}),
+                bindAddress=LOOPBACK,
+                securePort=port,
+                **(values or {}),
+            )
+            login = login or self._admit(name, chart)
+            words = containers.command(chart, name, plane.folder / name, login)
+        else:
+            self.need(subject)
+            login = login or admin.kubeconfig
+            words = stock_command(plane, name, configuration, login, port)
         process = plane.start(name, words)
         running = Running(name, subject, process, port, admin.certificate, admin.key)
         self.schedulers.append(running)
         return running
 
+    def _admit(self, name: str, chart: Rendered) -> Path:
+        """The login of the service account that the chart makes for this scheduler."""
+        if name not in self._accounts:
+            self.add(*chart.of_kind(*RIGHTS))
+            self._accounts[name] = self.plane.service_account(name)
+        return self._accounts[name].kubeconfig
+
     def account(self, role: Sequence[Obj] | None = None) -> ServiceAccount:
-        """The service account of ``deploy/rbac.yaml``, with its rights or with those of another ``role``."""
-        if self._account is None:
+        """The service account of the chart as it comes, with its rights or with those of another ``role``."""
+        if "bayplan" not in self._accounts:
             self.add(*(role or documented()))
-            self._account = self.plane.service_account("bayplan")
-        return self._account
+            self._accounts["bayplan"] = self.plane.service_account("bayplan")
+        return self._accounts["bayplan"]
 
     def audit(self) -> list[str]:
         """What is wrong with what came of it, asked of the schedulers that still run as well."""

@@ -8,13 +8,16 @@ from __future__ import annotations
 import http.client
 import re
 import ssl
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from bayplan.testing.control_plane import Process, wait_ready
+import yaml
+
+from bayplan.testing.control_plane import ControlPlane, Process, wait_ready
+from bayplan.testing.control_plane.files import write_atomically
+from bayplan.testing.control_plane.plane import SCHEDULER_CONFIG
 
 Subject = Literal["bayplan", "kube-scheduler"]
 
@@ -22,18 +25,22 @@ Subject = Literal["bayplan", "kube-scheduler"]
 START_S = 60.0
 
 
-def command(subject: Subject, binaries: Path, config: Path, login: Path, port: int) -> list[str]:
-    """What starts it. The flags are kube-scheduler's; bayplan has the same."""
-    program: Sequence[str] = [str(binaries / "kube-scheduler"), "--permit-port-sharing=true"]
-    if subject == "bayplan":
-        program = [sys.executable, "-m", "bayplan", "run"]
+def stock_command(
+    plane: ControlPlane, name: str, configuration: Mapping[str, Any], login: Path, port: int
+) -> list[str]:
+    """What starts a kube-scheduler that does as configured. How ours is started says the chart: ``tests.deploy.containers``."""
+    connection = {"kubeconfig": str(login), "qps": 5000, "burst": 5000}
+    document = {**SCHEDULER_CONFIG, "clientConnection": connection, **configuration}
+    config = plane.folder / f"{name}.yaml"
+    write_atomically(config, yaml.safe_dump(document, sort_keys=False).encode())
     return [
-        *program,
+        str(plane.binaries.path("kube-scheduler")),
         f"--config={config}",
         f"--authentication-kubeconfig={login}",
         f"--authorization-kubeconfig={login}",
         "--bind-address=127.0.0.1",
         f"--secure-port={port}",
+        "--permit-port-sharing=true",
         "-v=2",
     ]
 

@@ -13,7 +13,6 @@ from bayplan.errors import ApiError
 from bayplan.testing import PodBuilder
 from bayplan.testing.control_plane import History, Obj
 from bayplan.testing.control_plane.waiting import wait_until
-from tests.e2e.roles import documented
 from tests.e2e.stage import PROFILE, Stage, namespace, node, node_of, pod
 
 pytestmark = pytest.mark.e2e
@@ -42,10 +41,9 @@ def documents(path: Path) -> list[Any]:
 
 @pytest.fixture
 def stage(stage: Stage) -> Stage:
-    """Two nodes, two teams, and a scheduler with the rights that are documented for quotas."""
+    """Two nodes, two teams, and a scheduler with the rights that the chart grants for quotas."""
     if stage.subject != "bayplan":
         pytest.skip("kube-scheduler has no elastic quotas")
-    stage.account(role=[*documented(), *documents(DEPLOY / "rbac-quotas.yaml")])
     stage.add(node("n1"), node("n2"), namespace("a"), namespace("b"))
     define(stage)
     stage.add(quota("a"), quota("b"))

@@ -1,0 +1,104 @@
+{{/*
+One scheduler of several: the chart's values with what its entry sets over them, and what is derived from both.
+Called as (list $ $entry); gives YAML. Every template goes through all schedulers with it.
+*/}}
+{{- define "bayplan.scheduler" -}}
+{{- $root := index . 0 -}}
+{{- $entry := index . 1 -}}
+{{- $one := mergeOverwrite (deepCopy (omit $root.Values "schedulers" "global")) (deepCopy $entry) -}}
+{{- $profiles := $one.configuration.profiles | default (list (dict "schedulerName" $one.name)) -}}
+{{- $election := dict "leaderElect" true "resourceName" $one.name "resourceNamespace" $root.Release.Namespace -}}
+{{- $configuration := mergeOverwrite (dict "leaderElection" $election) $one.configuration (dict "profiles" $profiles) -}}
+{{- $_ := set $one "configuration" $configuration -}}
+{{- if $one.plugins -}}
+{{- $_ := set $one.bayplan "pluginDirs" (append ($one.bayplan.pluginDirs | default list) "plugins") -}}
+{{- end -}}
+{{- toYaml $one -}}
+{{- end -}}
+
+{{/* The file that --config names, both documents. */}}
+{{- define "bayplan.config" -}}
+{{- toYaml (merge (dict "apiVersion" "kubescheduler.config.k8s.io/v1" "kind" "KubeSchedulerConfiguration") .configuration) }}
+{{- if .bayplan }}
+---
+{{ toYaml (merge (dict "apiVersion" "bayplan.io/v1alpha1" "kind" "BayplanConfiguration") .bayplan) }}
+{{- end }}
+{{- end -}}
+
+{{/* Whether the configuration names a provider of this type. Called as (list $scheduler type); empty: it does not. */}}
+{{- define "bayplan.provides" -}}
+{{- $type := index . 1 -}}
+{{- range (index . 0).bayplan.providers }}{{ if eq .type $type }}yes{{ end }}{{ end -}}
+{{- end -}}
+
+{{/* Whether a profile enables a plugin. Called as (list $scheduler name); empty: none does. */}}
+{{- define "bayplan.uses" -}}
+{{- $name := index . 1 -}}
+{{- range (index . 0).configuration.profiles -}}
+{{- range $point, $set := .plugins }}{{ range $set.enabled }}{{ if eq .name $name }}yes{{ end }}{{ end }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The arguments of a plugin, as YAML: the first that a profile has. Called as (list $scheduler name). */}}
+{{- define "bayplan.args" -}}
+{{- $name := index . 1 -}}
+{{- $found := dict -}}
+{{- range (index . 0).configuration.profiles -}}
+{{- range .pluginConfig }}{{ if eq .name $name }}{{ $found = merge $found (.args | default dict) }}{{ end }}{{ end -}}
+{{- end -}}
+{{- toYaml $found -}}
+{{- end -}}
+
+{{/* Where scheduling policies are, if a profile goes by any: the ConfigMap as namespace/name, and whether they are objects too. */}}
+{{- define "bayplan.policyMap" -}}
+{{- $args := include "bayplan.args" (list . "SchedulingPolicy") | fromYaml -}}
+{{- if hasKey $args "configMap" }}{{ $args.configMap }}{{ else }}kube-system/scheduling-policies{{ end -}}
+{{- end -}}
+{{- define "bayplan.policyObjects" -}}
+{{- $args := include "bayplan.args" (list . "SchedulingPolicy") | fromYaml -}}
+{{- if or (not (hasKey $args "customResources")) $args.customResources }}yes{{ end -}}
+{{- end -}}
+
+{{/* Whether it serves pods that name no scheduler, as a kube-scheduler does. */}}
+{{- define "bayplan.servesDefault" -}}
+{{- range .configuration.profiles }}{{ if eq (.schedulerName | default "default-scheduler") "default-scheduler" }}yes{{ end }}{{ end -}}
+{{- end -}}
+
+{{/* The lease, as namespace/name. */}}
+{{- define "bayplan.lease" -}}
+{{- printf "%s/%s" .configuration.leaderElection.resourceNamespace .configuration.leaderElection.resourceName -}}
+{{- end -}}
+
+{{/* Called as (list $ $scheduler). */}}
+{{- define "bayplan.selector" -}}
+app.kubernetes.io/name: {{ (index . 0).Chart.Name }}
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ (index . 1).name }}
+{{- end -}}
+
+{{- define "bayplan.labels" -}}
+{{ include "bayplan.selector" . }}
+app.kubernetes.io/version: {{ (index . 0).Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ (index . 0).Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" (index . 0).Chart.Name (index . 0).Chart.Version }}
+{{- end -}}
+
+{{/* Two that share a name would overwrite each other; two that serve the same pods would fight for them. */}}
+{{- define "bayplan.check" -}}
+{{- $names := dict -}}
+{{- $served := dict -}}
+{{- range $entry := .Values.schedulers -}}
+{{- $s := include "bayplan.scheduler" (list $ $entry) | fromYaml -}}
+{{- if hasKey $names $s.name -}}
+{{- fail (printf "schedulers: two are called %s: give each a name of its own" $s.name) -}}
+{{- end -}}
+{{- $_ := set $names $s.name true -}}
+{{- range $s.configuration.profiles -}}
+{{- $name := .schedulerName | default "default-scheduler" -}}
+{{- if hasKey $served $name -}}
+{{- fail (printf "schedulers: %s and %s both serve the pods of schedulerName %s: leave that profile to one of them" (get $served $name) $s.name $name) -}}
+{{- end -}}
+{{- $_ := set $served $name $s.name -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
