@@ -8,12 +8,8 @@ from typing import Any
 
 import pytest
 
-from bayplan.app.options import configure
-from bayplan.cli.flags import options_of, remarks
-from bayplan.cli.run import run as scheduler
 from bayplan.embedded.builtin import builtin_kinds
 from bayplan.embedded.schema.checking import unknown_fields, wrong_type
-from bayplan.framework.config import Configuration
 from bayplan.testing.control_plane import Obj
 from tests.deploy.chart import (
     CHART,
@@ -24,7 +20,7 @@ from tests.deploy.chart import (
     one_scheduler,
     render,
 )
-from tests.deploy.containers import command
+from tests.deploy.process import configured
 
 KINDS = {(kind.api_version, kind.kind): kind for kind in builtin_kinds()}
 
@@ -89,16 +85,6 @@ def everything() -> Rendered:
             "monitoring": {"dashboard": {"enabled": True}},
         }
     )
-
-
-def configured(chart: Rendered, name: str, folder: Path) -> Configuration:
-    """What the scheduler of this name makes of its command line and its files."""
-    words = command(chart, name, folder, Path("none"))
-    flags = words[words.index("run") + 1 :]
-    with scheduler.make_context("bayplan run", flags) as context:
-        assert not list(remarks(context.params))
-        config, _ = configure(options_of(context.params))
-    return config
 
 
 @pytest.mark.parametrize(

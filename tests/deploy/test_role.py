@@ -1,55 +1,73 @@
-"""Whether the chart grants exactly what the scheduler asks readiness about: what is configured, and no more."""
+"""Whether the chart grants exactly what the process asks for with the same configuration, and no more."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bayplan.app.assembly import _OBJECTS
-from bayplan.client.resources import NODES, PODS, Resource
-from bayplan.runtime.permissions import Right, needed
+from bayplan.plugins import default_registry
 from bayplan.testing.control_plane import Obj
-from tests.deploy.chart import RIGHTS, one_scheduler, render
-from tests.e2e.roles import Rights, documented, rights, role_of, without
+from tests.deploy.chart import RIGHTS, SEVERAL, one_scheduler, render
+from tests.deploy.process import Granted, asked, granted
+from tests.e2e.roles import documented, rights, role_of, without
 
-Named = set[tuple[str, str]]
+REGISTRY = default_registry()
+#: Plugins that have kinds watched for them.
+WATCHING = sorted(
+    name for name in REGISTRY if (plugin := REGISTRY.get(name)) is not None and plugin.watches
+)
 
 
-def as_rights(needed: list[Right]) -> Rights:
-    return {
-        (
-            right.group,
-            f"{right.resource}/{right.subresource}" if right.subresource else right.resource,
-            right.verb,
-        )
-        for right in needed
+def with_plugin(name: str, **args: Any) -> Obj:
+    profile = {
+        "schedulerName": "bayplan",
+        "plugins": {"multiPoint": {"enabled": [{"name": name}]}},
+        "pluginConfig": [{"name": name, "args": args}],
     }
+    return {"configuration": {"profiles": [profile]}}
 
 
-def by_name(role: Obj) -> Named:
-    """Verb and name of the one object that it is for."""
-    return {
-        (verb, name)
-        for rule in role["rules"]
-        for verb in rule["verbs"]
-        for name in rule.get("resourceNames", [""])
-    }
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param({}, id="as it comes"),
+        pytest.param(
+            {"configuration": {"leaderElection": {"leaderElect": False}}}, id="without a lease"
+        ),
+        pytest.param(
+            {
+                "configuration": {
+                    "leaderElection": {"resourceName": "theirs", "resourceNamespace": "there"}
+                }
+            },
+            id="a lease by another name elsewhere",
+        ),
+        *(pytest.param(with_plugin(name), id=name) for name in WATCHING),
+        pytest.param(
+            with_plugin("SchedulingPolicy", configMap="", customResources=True),
+            id="policies as objects alone",
+        ),
+        pytest.param(
+            with_plugin("SchedulingPolicy", configMap="there/ours", customResources=False),
+            id="policies in a ConfigMap alone",
+        ),
+    ],
+)
+def test_the_roles_are_what_the_process_asks_for_and_no_more(entry: Obj, tmp_path: Path) -> None:
+    chart = one_scheduler(**entry)
+    assert granted(chart) == asked(chart, "bayplan", tmp_path)
 
 
-def test_the_cluster_role_is_what_is_needed_and_no_more() -> None:
-    watched: list[Resource[Any]] = [NODES, PODS, *(kind for kind, _ in _OBJECTS)]
-
-    assert rights(role_of(documented())) == as_rights(list(needed(watched, None, writes=True)))
+def test_plugins_that_watch_more_are_among_those_tried() -> None:
+    assert {"CapacityScheduling", "SchedulingPolicy"} <= set(WATCHING)
 
 
-def test_the_role_is_for_one_lease_by_its_name() -> None:
-    role = role_of(documented(), "Role")
-    lease = list(needed([], ("kube-system", "bayplan"), writes=False))
-
-    assert rights(role) == as_rights(lease)
-    assert role["metadata"]["namespace"] == "kube-system"
-    assert by_name(role) == {(right.verb, right.name) for right in lease}
+@pytest.mark.parametrize("name", ["default-scheduler", "gpu-scheduler", "batch-scheduler"])
+def test_each_of_several_gets_what_it_asks_for(name: str, tmp_path: Path) -> None:
+    chart = render({}, SEVERAL)
+    assert granted(chart, name) == asked(chart, name, tmp_path)
 
 
 def test_no_rule_names_all_of_anything_and_none_is_about_secrets() -> None:
@@ -65,15 +83,14 @@ def test_no_rule_names_all_of_anything_and_none_is_about_secrets() -> None:
 @pytest.mark.parametrize(
     ("entry", "more"),
     [
-        pytest.param({}, set(), id="nothing is configured"),
         pytest.param(
             {"bayplan": {"providers": [{"name": "m", "type": "metricsServer"}]}},
-            {("metrics.k8s.io", "nodes", "list")},
+            {("", "metrics.k8s.io", "nodes", "list", "")},
             id="measured usage",
         ),
         pytest.param(
             {"bayplan": {"providers": [{"name": "n", "type": "numaTopology"}]}},
-            {("topology.node.k8s.io", "noderesourcetopologies", "list")},
+            {("", "topology.node.k8s.io", "noderesourcetopologies", "list", "")},
             id="NUMA nodes",
         ),
         pytest.param(
@@ -82,37 +99,19 @@ def test_no_rule_names_all_of_anything_and_none_is_about_secrets() -> None:
             id="Prometheus is asked outside the API",
         ),
         pytest.param(
+            {"configuration": {"profiles": [{"schedulerName": "default-scheduler"}]}},
+            {("kube-system", "coordination.k8s.io", "leases", "get", "kube-scheduler")},
+            id="who serves all pods looks whether a kube-scheduler does",
+        ),
+        pytest.param(
             {"rbac": {"extraRules": [{"apiGroups": ["x"], "resources": ["y"], "verbs": ["get"]}]}},
-            {("x", "y", "get")},
+            {("", "x", "y", "get", "")},
             id="a plugin of one's own",
         ),
     ],
 )
-def test_the_role_grows_with_what_is_configured(entry: Obj, more: Rights) -> None:
-    assert rights(one_scheduler(**entry).one("ClusterRole")) == rights(role_of(documented())) | more
-
-
-def test_a_lease_by_another_name_elsewhere() -> None:
-    election = {"resourceName": "theirs", "resourceNamespace": "there"}
-    role = one_scheduler(configuration={"leaderElection": election}).one("Role")
-
-    assert role["metadata"]["namespace"] == "there"
-    assert by_name(role) == {("create", ""), ("get", "theirs"), ("update", "theirs")}
-
-
-def test_without_a_lease_there_is_no_right_to_any() -> None:
-    assert not one_scheduler(configuration={"leaderElection": {"leaderElect": False}}).of_kind(
-        "Role"
-    )
-
-
-def test_who_serves_default_scheduler_may_look_at_kube_schedulers_lease() -> None:
-    profiles = [{"schedulerName": "default-scheduler"}]
-    chart = one_scheduler(configuration={"profiles": profiles})
-    role = chart.one("Role", "bayplan:kube-scheduler")
-
-    assert role["metadata"]["namespace"] == "kube-system"
-    assert by_name(role) == {("get", "kube-scheduler")}
+def test_what_is_read_now_and_then_is_granted_beside(entry: Obj, more: Granted) -> None:
+    assert granted(one_scheduler(**entry)) == granted(render()) | more
 
 
 def test_every_right_goes_to_the_schedulers_own_account_and_to_no_other() -> None:
