@@ -17,7 +17,9 @@ OUT = ROOT / "deploy" / "kustomize"
 HELM = ROOT / ".kube" / "bin" / "helm"
 
 #: Lines that name helm, and the checksum that kustomize does by the name of a ConfigMap.
-_HELMS_OWN = re.compile(r"^ *(helm\.sh/chart|app\.kubernetes\.io/managed-by|checksum/config):.*\n", re.M)
+_HELMS_OWN = re.compile(
+    r"^ *(helm\.sh/chart|app\.kubernetes\.io/managed-by|checksum/config):.*\n", re.M
+)
 _HEADER = "# Written by tools/helm/plain.py: change deploy/helm/bayplan instead.\n"
 #: What the overlay ``monitoring`` has beyond the base.
 _MONITORING = (
@@ -32,7 +34,10 @@ def rendered(*settings: str) -> dict[str, str]:
     """The text of each template that renders to anything, by the template's name."""
     words = [str(HELM), "template", "bayplan", str(CHART), "--namespace=kube-system"]
     run = subprocess.run(
-        [*words, *(f"--set={each}" for each in settings)], capture_output=True, text=True, check=True
+        [*words, *(f"--set={each}" for each in settings)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     found = defaultdict(list)
     for part in run.stdout.split("---\n# Source: bayplan/templates/")[1:]:
