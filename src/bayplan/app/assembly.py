@@ -13,6 +13,7 @@ import numpy as np
 
 from bayplan.app.extenders import foreign
 from bayplan.app.policies import policies_wanted, policy_feeds
+from bayplan.app.recording import recording
 from bayplan.client import resources
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.pods import ASSUMED
@@ -165,7 +166,17 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     reports = PolicyReports(api, clock, recorder, around.may_write)
     feeds[-1:-1] = policy_feeds(policies_wanted(config), cluster, followers, reports)
     scheduler = Scheduler(
-        board, counters, feeds, pods, loop, binder, evictor, quota_status, reports, extending
+        board,
+        counters,
+        feeds,
+        pods,
+        loop,
+        binder,
+        evictor,
+        quota_status,
+        reports,
+        extending,
+        recording(config.own.record, board),
     )
     _close_circles(scheduler, services, waker)
     _pull_gauges(scheduler)

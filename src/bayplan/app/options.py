@@ -76,6 +76,8 @@ class Options:
     lease: Lease = Lease()
     serving: Serving = Serving()
     plugin_dirs: Sequence[Path] = ()
+    #: A TracingConfiguration; None: no spans.
+    tracing: Path | None = None
     #: Decide and say so, but write nothing.
     dry_run: bool = False
     #: Serve default-scheduler though a kube-scheduler seems to be at work.

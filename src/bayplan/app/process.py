@@ -26,6 +26,7 @@ from bayplan.app.assembly import Surroundings, assemble
 from bayplan.app.options import Options, configure, election_settings, rate_limit
 from bayplan.app.providing import pollers_of
 from bayplan.app.serving import serving
+from bayplan.app.tracing import open_tracer
 from bayplan.client.api import Api, ApiSettings
 from bayplan.client.config import load
 from bayplan.client.informer import Informer
@@ -84,6 +85,7 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
     qps, burst = rate_limit(config.client_connection, options)
     connections = _CONNECTIONS_PER_UNIT * config.parallelism
     settings = ApiSettings(connections=connections, qps=qps, burst=burst)
+    tracer = open_tracer(options.tracing, clock)
     api = Api.open(access, clock, rng, settings=settings, observer=metrics)
     try:
         await _reach(api, access)
@@ -92,7 +94,7 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
         elector = _elector(api, config, options, clock, rng)
         metrics.leader.pull = lambda: _leading(config, elector)
         around = Surroundings(
-            api=api,
+            api=api if tracer is None else tracer.around(api),
             clock=clock,
             metrics=metrics,
             hostname=socket.gethostname(),
@@ -101,6 +103,8 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
             dry_run=options.dry_run,
         )
         scheduler = assemble(config, registry, around)
+        if tracer is not None:
+            tracer.observe(scheduler.board.chronicle)
         informers = informers_of(scheduler, api, around, rng)
         rights = _rights(scheduler, config, elector, options)
         permissions = Permissions(api, tuple(rights))
@@ -113,6 +117,8 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
             await scheduler.close()
     finally:
         await api.close()
+        if tracer is not None:
+            await tracer.close()
 
 
 def informers_of(

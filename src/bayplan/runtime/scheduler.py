@@ -17,6 +17,7 @@ from bayplan.telemetry.log import get_logger
 if TYPE_CHECKING:
     from bayplan.client.resources import Resource
     from bayplan.runtime.binding import Binder, Board
+    from bayplan.runtime.decision_log import DecisionLog
     from bayplan.runtime.eviction import Evictor
     from bayplan.runtime.extending.attempts import Extending
     from bayplan.runtime.ingest.pods import Pods
@@ -55,12 +56,15 @@ class Scheduler:
     quota_status: QuotaStatus
     policy_reports: PolicyReports
     extending: Extending | None = None
+    decision_log: DecisionLog | None = None
 
     async def write_reports(self) -> None:
         """Write events and conditions until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.board.reporter.conditions.run())
             tasks.create_task(self.board.reporter.recorder.run())
+            if self.decision_log is not None:
+                tasks.create_task(self.decision_log.run())
             tasks.create_task(self.quota_status.run())
             tasks.create_task(self.policy_reports.run())
 
@@ -78,9 +82,11 @@ class Scheduler:
             _log.warning("Some events were not written any more")
 
     async def close(self) -> None:
-        """Hang up on foreign extenders."""
+        """Hang up on foreign extenders; end the log of decisions."""
         if self.extending is not None:
             await self.extending.close()
+        if self.decision_log is not None:
+            await self.decision_log.close()
 
     def audit(self) -> list[str]:
         """What is wrong with columns and queue, by a recount."""

@@ -308,6 +308,11 @@ EVENTS_DROPPED: Final = Spec(
     "Kubernetes events that were not written, by cause.",
     ("cause",),
 )
+DECISIONS_LOST: Final = Spec(
+    "bayplan_decision_records_lost_total",
+    "counter",
+    "Records of decisions that could not be written to the log of decisions.",
+)
 PLUGIN_INTERRUPTS: Final = Spec(
     "bayplan_plugin_interrupts_total",
     "counter",

@@ -112,6 +112,7 @@ class Metrics:
         self._watch_restarts = self._counter(catalog.WATCH_RESTARTS)
         self._objects_skipped = self._counter(catalog.OBJECTS_SKIPPED)
         self._events_dropped = self._counter(catalog.EVENTS_DROPPED)
+        self._decisions_lost = self._counter(catalog.DECISIONS_LOST)
         self._differences = self._counter(catalog.COLUMN_DIFFERENCES)
 
     # Attempts ----------------------------------------------------------------------------------------------------------
@@ -237,6 +238,10 @@ class Metrics:
     def api_retry(self, method: str, code: str, host: str) -> None:
         """A request is sent again."""
         self._request_retries.inc((code, method, host))
+
+    def decisions_lost(self, records: int) -> None:
+        """The log of decisions could not be written."""
+        self._decisions_lost.inc((), records)
 
     def event_dropped(self, cause: str) -> None:
         """A Kubernetes event was not written: ``full``, ``error``, ``rejected``."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -36,12 +37,23 @@ class Record(Section, frozen=True, kw_only=True):
 
     #: How many decisions stay in memory.
     size: Int64 = 1000
-    #: A log file of all decisions; empty: none.
+    #: A log file of all decisions, ``….jsonl`` or ``….parquet``; empty: none.
     file: str = ""
+    #: A file that has become so large, or so old, is complete and another one is begun.
+    max_file_megabytes: Int64 = 100
+    max_file_age: timedelta = timedelta(days=1)
+    #: Complete files that are kept.
+    max_files: Int64 = 10
 
     def check(self) -> Iterator[tuple[str, str]]:
-        if self.size < 1:
-            yield "size", invalid(self.size, "must be greater than 0")
+        for name in ("size", "max_file_megabytes", "max_files"):
+            if getattr(self, name) < 1:
+                shown = "".join(
+                    part.title() if index else part for index, part in enumerate(name.split("_"))
+                )
+                yield shown, invalid(getattr(self, name), "must be greater than 0")
+        if self.max_file_age <= timedelta():
+            yield "maxFileAge", invalid(self.max_file_age, "must be greater than 0")
 
 
 class OwnProfile(Section, frozen=True, kw_only=True):
