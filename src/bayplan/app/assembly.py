@@ -114,7 +114,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     reporter = Reporter(conditions, recorder)
     bindings = BindRequests(api, metrics, around.may_write)
     volumes = LiveVolumes(api, clock)
-    services = Services(bindings, volumes, conditions, recorder, waiting, Notes(clock))
+    services = Services(bindings, volumes, conditions, recorder, waiting, Notes(clock), clock)
 
     desks = _desks(config, registry, cluster, services, Dice(seed), clock.monotonic)
     queue = SchedulingQueue(

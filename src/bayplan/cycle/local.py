@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bayplan.framework.handle import WriteGuard
 from bayplan.framework.status import Rejected
 
@@ -45,6 +47,13 @@ class LocalHandle(WriteGuard):
         raise NotImplementedError(
             "volumes are bound through the API server, and there is none here"
         )
+
+    def now(self) -> float:
+        """When the latest pod was created, or started: a file says nothing about what came after."""
+        pods = self.view.cluster.pods
+        used = pods.rows.used
+        times = np.concatenate((pods.started.seen[:used], pods.created.seen[:used], [0.0]))
+        return float(np.nanmax(times))
 
     def random_below(self, n: int) -> int:
         """From the attempt's dice."""

@@ -71,6 +71,10 @@ class Handle(Protocol):
         """Writing volume bindings to the API server."""
         ...
 
+    def now(self) -> float:
+        """The time of day, in seconds since 1970; in memory that of the latest thing known to have happened."""
+        ...
+
     def random_below(self, n: int) -> int:
         """A number from 0 to n-1 from the attempt's seeded source."""
         ...

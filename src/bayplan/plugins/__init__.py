@@ -55,6 +55,7 @@ _POLICIES: Final = (
     ("network_latency_plugin", "NetworkLatencyPlugin"),
     ("numa_topology", "NUMATopology"),
     ("scheduling_policy", "SchedulingPolicy"),
+    ("preemption_toleration", "PreemptionToleration"),
     ("tenant_isolation", "TenantIsolation"),
 )
 #: Second names of default plugins.

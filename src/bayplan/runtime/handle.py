@@ -14,6 +14,7 @@ from bayplan.framework.status import Rejected
 from bayplan.telemetry import events
 
 if TYPE_CHECKING:
+    from bayplan.clock import Clock
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import ClusterView
     from bayplan.framework.dice import Dice
@@ -37,6 +38,7 @@ class Services:
     recorder: Recorder
     waiting: WaitingPods
     notes: Notes
+    clock: Clock
     #: Lets pending pods be tried again at once; set by ``app`` when there is a queue.
     activate: Callable[[Iterable[PodInfo]], None] = lambda _pods: None
 
@@ -66,6 +68,10 @@ class LiveHandle(WriteGuard):
         """Writing volume bindings to the API server."""
         self.writes("volumes")
         return self._services.volumes
+
+    def now(self) -> float:
+        """The time of day."""
+        return self._services.clock.now()
 
     def random_below(self, n: int) -> int:
         """From the attempt's dice."""
