@@ -5,7 +5,7 @@ Called by ``process``, and by tests, which hand in another API and another clock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +22,8 @@ from bayplan.cycle.record import Ring
 from bayplan.framework.dice import Dice
 from bayplan.framework.events import Resource
 from bayplan.framework.profile import build_profile
+from bayplan.model.pod_group import GroupApi
+from bayplan.plugins.gang_scheduling import GangScheduling, with_gangs
 from bayplan.queueing.scheduling import QueueSettings, SchedulingQueue
 from bayplan.runtime.bind_requests import BindRequests
 from bayplan.runtime.binding import Binder, Board
@@ -30,7 +32,12 @@ from bayplan.runtime.come_back import ComeBack
 from bayplan.runtime.eviction import Evictor
 from bayplan.runtime.extending.attempts import Extending
 from bayplan.runtime.extending.whole_nodes import WHOLE_NODES, WholeNodes
+from bayplan.runtime.gangs.dismissal import Dismissal
+from bayplan.runtime.gangs.finished import FinishedMembers
+from bayplan.runtime.gangs.keeping import Keeper
+from bayplan.runtime.gangs.status import GroupStatuses
 from bayplan.runtime.handle import LiveHandle, Services
+from bayplan.runtime.ingest.groups import Groups
 from bayplan.runtime.ingest.nodes import Nodes
 from bayplan.runtime.ingest.objects import Objects
 from bayplan.runtime.ingest.pods import Pods
@@ -77,6 +84,11 @@ _OBJECTS: Final[tuple[tuple[resources.Resource[Any], Resource | None], ...]] = (
 _ASKED_FOR: Final[tuple[tuple[resources.Resource[Any], Resource], ...]] = (
     (resources.ELASTIC_QUOTAS, Resource.ELASTIC_QUOTA),
     (resources.PRIORITY_CLASSES, Resource.PRIORITY_CLASS),
+)
+_GROUPS: Final[tuple[tuple[resources.Resource[Any], GroupApi], ...]] = (
+    (resources.POD_GROUPS, GroupApi.NATIVE),
+    (resources.COSCHEDULING_POD_GROUPS, GroupApi.COSCHEDULING),
+    (resources.FORMER_POD_GROUPS, GroupApi.FORMER),
 )
 #: Those that VolumeBinding waits for.
 _AWAITED: Final = (resources.PERSISTENT_VOLUMES, resources.PERSISTENT_VOLUME_CLAIMS)
@@ -151,17 +163,22 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     evictor = Evictor(api, clock, metrics, recorder, waiting, around.may_write)
     counters = {name: Counter.of(desk) for name, desk in desks.items()}
     loop = Loop(board, counters, pods, binder, evictor)
-    feeds = _feeds(cluster, waker, pods, volumes, desks.values())
+    feeds = [
+        *_groups(cluster, queue, waker, clock),
+        *_feeds(cluster, waker, pods, volumes, desks.values()),
+    ]
     extending = None
     if config.extenders:
         whole = WholeNodes()
         if not all(extender.node_cache_capable for extender in config.extenders):
-            feeds.insert(1, Feed(WHOLE_NODES, whole))
+            feeds.insert(len(_GROUPS) + 1, Feed(WHOLE_NODES, whole))
         extenders = foreign(config.extenders, config.source, cluster, whole, metrics, clock)
         extending = Extending(extenders, api, pods, config.parallelism)
         binder.extending = extending
         loop.ask(extending)
     quota_status = QuotaStatus(api, cluster.quotas, clock, around.may_write)
+    keeper = _keeper(board, api, recorder)
+    loop.gang_turns.on_turn = keeper.statuses.was_short
     followers = Followers(cluster, pods, services, waker)
     reports = PolicyReports(api, clock, recorder, around.may_write)
     feeds[-1:-1] = policy_feeds(policies_wanted(config), cluster, followers, reports)
@@ -175,6 +192,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         evictor,
         quota_status,
         reports,
+        keeper,
         extending,
         recording(config.own.record, board),
     )
@@ -198,6 +216,7 @@ def _desks(
         name = profile.scheduler_name
         handle = LiveHandle(cluster.view, name, dice, services)
         built = build_profile(profile, registry, handle)
+        built = with_gangs(built, GangScheduling(None, handle))
         algorithm: Algorithm | None = None
         if profile.algorithm:
             algorithm = registry.load_object(profile.algorithm)()
@@ -220,6 +239,21 @@ def _feeds(
             handler = Objects(kind.kind, cluster, waker, name)
             feeds.append(Feed(kind, handler, optional=kind is resources.ELASTIC_QUOTAS))
     return [*feeds, Feed(resources.PODS, pods, POD_FIELDS)]
+
+
+def _groups(cluster: Cluster, queue: SchedulingQueue, waker: Waker, clock: Clock) -> Iterator[Feed]:
+    """The APIs of pod groups, each where it is served."""
+    for kind, api in _GROUPS:
+        groups = Groups(api, cluster, queue, waker, clock)
+        yield Feed(kind, groups, optional=True, on_served=groups.on_served)
+
+
+def _keeper(board: Board, api: Sender, recorder: Recorder) -> Keeper:
+    """Who looks after pod groups between their turns."""
+    cluster, clock, may_write = board.cluster, board.clock, board.may_write
+    statuses = GroupStatuses(api, clock, cluster, may_write)
+    dismissal = Dismissal(api, clock, cluster, recorder, board.waiting, may_write)
+    return Keeper(board, statuses, dismissal, FinishedMembers(api))
 
 
 def _close_circles(scheduler: Scheduler, services: Services, waker: Waker) -> None:

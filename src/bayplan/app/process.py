@@ -125,8 +125,9 @@ def informers_of(
     scheduler: Scheduler, api: Api, around: Surroundings, rng: random.Random
 ) -> list[Informer[Any]]:
     """An informer for everything that a scheduler is fed with."""
-    return [
-        Informer(
+    informers = []
+    for feed in scheduler.feeds:
+        informer = Informer(
             api,
             feed.resource,
             feed.handler,
@@ -136,8 +137,10 @@ def informers_of(
             observer=around.metrics,
             optional=feed.optional,
         )
-        for feed in scheduler.feeds
-    ]
+        if feed.on_served is not None:
+            informer.on_served = feed.on_served
+        informers.append(informer)
+    return informers
 
 
 def _kubeconfig(options: Options, config: Configuration) -> str:
@@ -167,7 +170,7 @@ def _rights(
 ) -> Iterator[Right]:
     election = config.leader_election
     lease = (election.resource_namespace, election.resource_name) if elector is not None else None
-    watched = [feed.resource for feed in scheduler.feeds]
+    watched = [feed.resource for feed in scheduler.feeds if feed.on_served is None]
     return needed(watched, lease, writes=not options.dry_run)
 
 
@@ -207,6 +210,7 @@ class Process:
             informer.on_back = self._hurry
         self._eyes = [i for i in self.informers if i.name in ("nodes", "pods")]
         self.scheduler.loop.is_held = self._is_held
+        self.scheduler.keeper.is_held = self._is_held
         self.pollers: Sequence[Poller] = pollers_of(self.config, self.scheduler, self.around)
         self.around.metrics.data_age.pull = lambda: ages_of(self.pollers)
         #: Whether everything that was there at the start is known: then decisions can be made.
@@ -320,7 +324,7 @@ class Process:
             return
         names = ", ".join(profile.scheduler_name for profile in self.config.profiles)
         _log.info("Scheduling begins", profiles=names, dryRun=self.around.dry_run)
-        await self.scheduler.loop.run()
+        await self.scheduler.decide()
 
     async def _notice_stalls(self) -> None:
         """Measure how long the event loop does not come to its other work."""

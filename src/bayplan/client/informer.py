@@ -34,6 +34,7 @@ from bayplan.errors import (
     BayplanError,
     CredentialsError,
     DecodeError,
+    Forbidden,
     Gone,
     NotFound,
     TimedOut,
@@ -113,6 +114,8 @@ class Informer(Generic[T]):
         self._hurry = asyncio.Event()
         #: Called when the API server answers again after it did not; set by whoever runs several informers.
         self.on_back: Callable[[], None] = lambda: None
+        #: Told whether the API server serves an optional kind, each time that is found out.
+        self.on_served: Callable[[bool], None] = lambda _served: None
         #: Whether the handler has heard of everything that existed at some moment.
         self.synced = False
         #: What keeps it from working, None while it works.
@@ -142,6 +145,7 @@ class Informer(Generic[T]):
             try:
                 if not self._version:
                     await self._list()
+                    self._is_served(yes=True)
                     self._works()
                 await self._watch()
             except Gone as error:
@@ -155,7 +159,10 @@ class Informer(Generic[T]):
                 self.last_error = error
                 self._restarted("expired")
                 await asyncio.sleep(self._backoff.next(self._clock.monotonic()))
-            except NotFound as error:
+            except (NotFound, Forbidden) as error:
+                if isinstance(error, Forbidden) and (self.synced or not self._optional):
+                    await self._pause(error, "error")
+                    continue
                 self._version = ""
                 await self._absent(error)
             except (ApiError, Unreachable, CredentialsError, DecodeError) as error:
@@ -297,15 +304,22 @@ class Informer(Generic[T]):
             async with asyncio.timeout(max(wait, min(asked, 30.0))):
                 await self._hurry.wait()
 
-    async def _absent(self, error: NotFound) -> None:
-        """The API server does not serve this kind, or not any more."""
+    async def _absent(self, error: NotFound | Forbidden) -> None:
+        """The API server does not serve this kind, or not any more, or not to us: that comes before the question of what is."""
         if not self._optional:
             await self._pause(error, "error")
             return
+        self._is_served(yes=False)
+        if isinstance(error, Forbidden):
+            # Where it does not exist either, a role need not name it.
+            _log.info("Not allowed to list; done without", resource=self.name, err=str(error))
         if len(self._delivery) or not self.synced:
             await self._is_all(Known())
         self.last_error = None
         await asyncio.sleep(self._settings.absent_s * self._rng.uniform(1.0, 1.5))
+
+    def _is_served(self, *, yes: bool) -> None:
+        self.on_served(yes)
 
     def _restarted(self, cause: str) -> None:
         if self._observer is not None:

@@ -144,6 +144,11 @@ CONFIG_MAPS: Final = Resource("", "v1", "configmaps", ConfigMap, namespaced=True
 SCHEDULING_POLICIES: Final = Resource(
     "policy.bayplan.io", "v1alpha1", "schedulingpolicies", SchedulingPolicy, namespaced=False
 )
+#: Of manifests from before the plugin had an API group of its own. Only our embedded server serves it: the group is
+#: Kubernetes' own, and a CustomResourceDefinition in it is refused.
+FORMER_POD_GROUPS: Final = Resource(
+    "scheduling.k8s.io", "v1alpha1", "podgroups", CoschedulingPodGroup, namespaced=True
+)
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", Lease, namespaced=True)
 
 
@@ -241,6 +246,22 @@ def _condition(change: ConditionChange) -> dict[str, Any]:
     if change.observed_generation:
         body["observedGeneration"] = change.observed_generation
     return body
+
+
+def patch_group_status(
+    kind: Resource[Any], namespace: str, name: str, uid: str, status: Mapping[str, Any]
+) -> Request:
+    """Change what a pod group's status says; a Conflict if another group has the name by now."""
+    body = {"metadata": {"uid": uid}, "status": status}
+    # Conditions of a built-in kind are merged by type; custom resources know merge patches only.
+    content_type = STRATEGIC_MERGE_PATCH if kind is POD_GROUPS else MERGE_PATCH
+    path = kind.path(name, namespace, "status")
+    return Request("PATCH", path, _encode(body), content_type, IDEMPOTENT)
+
+
+def time_text(seconds: float) -> str:
+    """Seconds since 1970 as Kubernetes writes a time."""
+    return format_time(_moment(seconds))
 
 
 def delete_pod(

@@ -37,6 +37,7 @@ def stages(cluster: Cluster, sample: recount.Sample | None = None) -> Iterator[l
     )
     yield cluster.storage.audit(_placed(cluster))
     yield [line for account in cluster.accounts.opened for line in account.audit()]
+    yield _gangs(cluster)
 
 
 def _placed(cluster: Cluster) -> Iterator[tuple[PodInfo, int]]:
@@ -44,6 +45,13 @@ def _placed(cluster: Cluster) -> Iterator[tuple[PodInfo, int]]:
     for row in cluster.pods.row_of.values():
         node_row = int(cluster.pods.node_row.data[row])
         yield cluster.pods.info(row, cluster.nodes.names[node_row]), node_row
+
+
+def _gangs(cluster: Cluster) -> list[str]:
+    pods = cluster.pods
+    return cluster.gangs.audit(
+        (pod, pods.is_assumed(pods.row_of[pod.key])) for pod, _ in _placed(cluster)
+    )
 
 
 def check(cluster: Cluster) -> None:

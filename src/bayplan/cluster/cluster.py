@@ -236,7 +236,9 @@ class Cluster(Tables):
             self._gone.saw(pod.key, pod.uid, pod.resource_version)
         if pod.finished:
             self.nominations.remove(pod.key)
+            self.gangs.gone(pod.key)
         elif not pod.node_name:
+            self.gangs.waits(pod)
             if pod.nominated_node:
                 self.nominations.put(pod, pod.nominated_node)
             else:
@@ -274,6 +276,7 @@ class Cluster(Tables):
         if row is not None and uid and self.pods.uids[row] and self.pods.uids[row] != uid:
             return  # the deletion of a predecessor of the same name
         self.nominations.remove(key)
+        self.gangs.gone(key)
         if row is not None:
             self._displace(row)
 
@@ -289,6 +292,7 @@ class Cluster(Tables):
         row = self.pods.row_of.get(pod.key)
         if row is not None and self.pods.is_assumed(row) and self.pods.uids[row] == pod.uid:
             self._displace(row)
+            self.gangs.waits(pod)
 
     def _update(self, row: int, pod: PodInfo) -> None:
         node_row = int(self.pods.node_row.data[row])
@@ -301,6 +305,7 @@ class Cluster(Tables):
         )
         if same_pod:
             self.pods.describe(row, pod, assumed=False)
+            self.gangs.confirm(pod)
             return
         self._displace(row)
         self._place(pod, pod.node_name, assumed=False)
@@ -312,6 +317,7 @@ class Cluster(Tables):
             count = self.nodes.device_count(node_row)
             self.nodes.devices.place(pod.key, pod.gpu_share, pod.annotations, node_row, count)
         self._count(pod, node_row, +1)
+        self.gangs.place(pod, assumed=assumed)
 
     def _displace(self, row: int) -> None:
         node_row = int(self.pods.node_row.data[row])
@@ -319,6 +325,7 @@ class Cluster(Tables):
         self.pods.remove(row)
         self.nodes.devices.displace(pod.key)
         self._count(pod, node_row, -1)
+        self.gangs.displace(pod)
         self.nodes.drop_if_empty(node_row)
 
     def _count(self, pod: PodInfo, node_row: int, sign: int) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayplan.cluster.devices import Share, share_of
 from bayplan.model import requests
+from bayplan.model.pod_group import GroupKey, group_in_labels, group_in_spec
 
 if TYPE_CHECKING:
     from bayplan.cluster.policy import Applied
@@ -59,6 +60,8 @@ class Shape:
         #: What the pod takes from a node once it is there: in-place resizes counted.
         self.placed = placed
         self.priority: int = spec.priority or 0
+        #: The name of the native pod group that the pod is in; empty if none.
+        self.group = group_in_spec(spec)
         #: Memo of plugins and tables: what they derive from the spec alone, by an owner's key.
         self.memo: dict[Any, Any] = {}
 
@@ -85,12 +88,14 @@ class Shape:
 class Kin:
     """Pods of one namespace with equal labels."""
 
-    __slots__ = ("__weakref__", "counters", "counters_at", "id", "labels", "namespace")
+    __slots__ = ("__weakref__", "counters", "counters_at", "group", "id", "labels", "namespace")
 
     def __init__(self, number: int, namespace: str, labels: Mapping[str, str]) -> None:
         self.id = number
         self.namespace = namespace
         self.labels = labels
+        #: The pod group that the labels name.
+        self.group = group_in_labels(namespace, labels)
         #: The counters that count pods of this kin, as of generation ``counters_at``; kept by ``cluster.counts``.
         self.counters: tuple[Any, ...] = ()
         self.counters_at = -1
@@ -182,6 +187,12 @@ class PodInfo:
     def requests(self) -> Mapping[str, int]:
         """Resource name to amount; CPU in milli-units."""
         return self.shape.requests
+
+    @property
+    def group(self) -> GroupKey | None:
+        """The pod group that the pod says it is in."""
+        name = self.shape.group
+        return GroupKey(self.kin.namespace, name, native=True) if name else self.kin.group
 
     @property
     def gpu_share(self) -> Share:

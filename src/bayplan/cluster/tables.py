@@ -5,6 +5,7 @@ from __future__ import annotations
 from bayplan.cluster.accounts import Accounts
 from bayplan.cluster.budgets import Budgets
 from bayplan.cluster.counts import Counts
+from bayplan.cluster.gangs import Gangs
 from bayplan.cluster.journal import Journal
 from bayplan.cluster.kin import KinTable, ShapeTable
 from bayplan.cluster.namespaces import Namespaces
@@ -42,3 +43,4 @@ class Tables:
         #: By name; watched where a plugin asks for them.
         self.priority_classes: dict[str, PriorityClass] = {}
         self.policies = SchedulingPolicies()
+        self.gangs = Gangs()

@@ -53,6 +53,25 @@ def attempt(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Outcome:
         desk.handle.deciding = False
 
 
+def attempt_member(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Outcome:
+    """The same for one of many that are decided together: it makes no room for itself alone."""
+    desk.handle.deciding = True
+    desk.laps.begin()
+    try:
+        if desk.algorithm is None:
+            decision = evaluate(pod, desk, advice)
+        else:
+            decision = custom.decide(pod, desk.algorithm, desk.profile, desk.view)
+        desk.ring.add(decision)
+        if decision.chosen >= 0:
+            return Placed(pod, decision.node, decision, decision.evaluation.state)
+        return _unplaced(decision, decision.picture())
+    except PluginError as error:
+        return Failed(pod, error)
+    finally:
+        desk.handle.deciding = False
+
+
 @dataclass(frozen=True, slots=True)
 class Prospects:
     """The nodes that a pod could go to as far as the filters are concerned."""

@@ -106,7 +106,7 @@ class Evaluation:
     def catch_up(self, pod: PodInfo) -> bool:
         """Bring everything up to date for the next pod; False where only a fresh evaluation will do."""
         journal = self.view.cluster.journal
-        if journal.node_set != self.node_set or self._is_personal() or self._errs():
+        if journal.node_set != self.node_set or self.is_personal() or self._errs():
             return False
         news = journal.since(self.position)
         if news is None or len(news[0]) > 16 + TOO_MANY * len(self.names):
@@ -118,9 +118,10 @@ class Evaluation:
         self.plan.laps.lap("PreFilter")
         if self.feasible is not None:
             self._refresh(pod, stale, *news)
-        return not (self._is_personal() or self._errs())
+        return not (self.is_personal() or self._errs())
 
-    def _is_personal(self) -> bool:
+    def is_personal(self) -> bool:
+        """Whether a plugin has asked what sets the pod apart from alike ones."""
         return (self.feasible is not None and self.feasible.personal) or (
             self.rank is not None and self.rank.personal
         )

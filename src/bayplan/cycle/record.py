@@ -70,6 +70,7 @@ class Decision:
         "chosen",
         "evaluation",
         "fits",
+        "gang",
         "kept",
         "nominated",
         "overrides",
@@ -114,6 +115,14 @@ class Decision:
         self.post_filter = ""
         #: Where no node fits: a node promised to the pod earlier is not kept for it any longer.
         self.promise_ends = True
+        #: Why the pod has no node all the same: too few of its gang fit.
+        self.gang = ""
+
+    def of_its_like(self, pod: PodInfo) -> Decision:
+        """The same said of an alike pod that no node fits, at the same moment."""
+        decision = Decision(pod, self.evaluation, self.overrides, self.advice)
+        decision.position = self.position
+        return decision
 
     @property
     def node(self) -> str:

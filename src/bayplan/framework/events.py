@@ -162,6 +162,8 @@ UNSCHEDULABLE_TIMEOUT: Final = "UnschedulableTimeout"
 SCHEDULE_ATTEMPT_FAILURE: Final = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE: Final = "BackoffComplete"
 POP_FROM_BACKOFF: Final = "PopFromBackoffQ"
+#: Ours: a sibling's turn has come.
+WITH_ITS_GROUP: Final = "PodGroupMember"
 UNSCHEDULED_POD_ADD: Final = "UnschedulablePodAdd"
 UNSCHEDULED_POD_UPDATE: Final = "UnschedulablePodUpdate"
 

@@ -122,13 +122,23 @@ class Group:
 
 def group_of(pod: Member) -> GroupKey | None:
     """The group that a pod says it is in; its spec goes before its labels, the current label before the former ones."""
-    native = pod.spec.scheduling_group
-    if native is not None and native.pod_group_name:
-        return GroupKey(pod.namespace, native.pod_group_name, native=True)
-    labels = pod.labels
+    name = group_in_spec(pod.spec)
+    if name:
+        return GroupKey(pod.namespace, name, native=True)
+    return group_in_labels(pod.namespace, pod.labels)
+
+
+def group_in_spec(spec: PodSpec) -> str:
+    """The name of the native group; empty if none."""
+    group = spec.scheduling_group
+    return (group.pod_group_name or "") if group is not None else ""
+
+
+def group_in_labels(namespace: str, labels: Mapping[str, str]) -> GroupKey | None:
+    """The group that the labels of a pod of that namespace name."""
     if labels:
         for label in _LABELS:
             name = labels.get(label)
             if name:
-                return GroupKey(pod.namespace, name)
+                return GroupKey(namespace, name)
     return None

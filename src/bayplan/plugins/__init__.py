@@ -58,6 +58,8 @@ _POLICIES: Final = (
     ("preemption_toleration", "PreemptionToleration"),
     ("tenant_isolation", "TenantIsolation"),
 )
+#: Of Kubernetes, and behind a gate there.
+_GATED: Final = (("gang_scheduling", "GangScheduling"),)
 #: Second names of default plugins.
 _ALIASES: Final = {"NodeAffinityPlugin": ("node_affinity", "NodeAffinity")}
 
@@ -76,6 +78,8 @@ def default_registry() -> Registry:
     registry = Registry(default_plugins())
     for module, plugin in _POLICIES:
         registry.offer(plugin, f"bayplan.policies.{module}:{plugin}")
+    for module, plugin in _GATED:
+        registry.offer(plugin, f"{__name__}.{module}:{plugin}")
     for alias, (module, plugin) in _ALIASES.items():
         registry.offer(alias, f"{__name__}.{module}:{plugin}")
     return registry

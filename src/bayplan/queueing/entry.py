@@ -65,6 +65,7 @@ class Queued:
         "error_count",
         "flushed_at",
         "gating_plugin",
+        "goes_first",
         "history",
         "initial_attempt_at",
         "last_try_at",
@@ -93,6 +94,8 @@ class Queued:
         self.pending_plugins: frozenset[str] = NOBODY
         #: The PreEnqueue plugin that keeps the pod out; empty where none does.
         self.gating_plugin = ""
+        #: Tried before all others, whatever QueueSort says: its group is half on nodes already.
+        self.goes_first = False
         #: Attempts that ended in a rejection; attempts in a row that ended in an error.
         self.unschedulable_count = 0
         self.error_count = 0

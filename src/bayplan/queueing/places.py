@@ -6,7 +6,7 @@ A pod that waits is in exactly one place. Which one, and when it moves, is ``que
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.errors import PluginError
@@ -20,6 +20,7 @@ from bayplan.telemetry.log import get_logger
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.framework.plugin import QueueSortPlugin
+    from bayplan.model.pod_group import GroupKey
 
 _log: Final = get_logger(__name__)
 
@@ -33,6 +34,8 @@ class Places:
         self.active = ready_pods(sort)
         self.backoff = Backoff(settings)
         self.parked = Parked()
+        #: Pods that are in a group, by group; one that left is not there.
+        self.by_group: dict[GroupKey, dict[Queued, None]] = {}
         #: How many pods were turned down, by (plugin, profile).
         self.turned_down: Counter[tuple[str, str]] = Counter()
 
@@ -41,6 +44,7 @@ class Places:
     def enter(self, queued: Queued) -> None:
         """The pod is the queue's now; where it waits is to be said next."""
         self.by_key[queued.pod.key] = queued
+        self._join(queued)
         for plugin in queued.rejectors:
             self.turned_down[plugin, queued.profile] += 1
 
@@ -48,8 +52,22 @@ class Places:
         """The pod is the queue's no more."""
         self.leave(queued)
         del self.by_key[queued.pod.key]
+        self._quit(queued)
         for plugin in queued.rejectors:
             self.turned_down[plugin, queued.profile] -= 1
+
+    def _join(self, queued: Queued) -> None:
+        group = queued.pod.group
+        if group is not None:
+            self.by_group.setdefault(group, {})[queued] = None
+
+    def _quit(self, queued: Queued) -> None:
+        group = queued.pod.group
+        if group is not None:
+            siblings = self.by_group[group]
+            del siblings[queued]
+            if not siblings:
+                del self.by_group[group]
 
     # --- from place to place -------------------------------------------------------------------------------------------
 
@@ -92,11 +110,11 @@ class Places:
         """The pod as it is now, in the same place; it keeps its turn unless its sort key changed."""
         if queued.is_parked:
             self.parked.remove(queued)
-            queued.pod = pod
+            self._exchange(queued, pod)
             self.parked.add(queued)
             return
         place, key_before = queued.place, self._sort_key(queued)
-        queued.pod = pod
+        self._exchange(queued, pod)
         if self._sort_key(queued) != key_before or self.active.is_astray(queued):
             self.leave(queued)
             if place is Place.ACTIVE:
@@ -104,7 +122,18 @@ class Places:
             else:
                 self.put_backoff(queued)
 
+    def _exchange(self, queued: Queued, pod: PodInfo) -> None:
+        self._quit(queued)
+        queued.pod = pod
+        self._join(queued)
+
+    def in_order(self, pods: Iterable[Queued]) -> list[Queued]:
+        """As QueueSort would have them, those of equal rank as they come."""
+        return sorted(pods, key=self._sort_key)
+
     def _sort_key(self, queued: Queued) -> tuple[int, Any]:
+        if queued.goes_first:
+            return (-1, queued.queued_at)
         try:
             key = call(self._sort, "QueueSort", self._sort.sort_key, queued.pod, queued.queued_at)
         except PluginError as error:
@@ -147,6 +176,9 @@ class Places:
         if set(held) != set(self.by_key.values()):
             yield "pods by key are not the pods in the places"
         yield from (f"{q!r} under {key}" for key, q in self.by_key.items() if q.pod.key != key)
+        members = {queued for group in self.by_group.values() for queued in group}
+        if members != {queued for queued in self.by_key.values() if queued.pod.group is not None}:
+            yield "pods by group are not the pods that are in a group"
         yield from self.parked.audit()
         recount = Counter((p, q.profile) for q in self.by_key.values() for p in q.rejectors)
         if recount != self.turned_down:

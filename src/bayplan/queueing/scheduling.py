@@ -24,15 +24,17 @@ from bayplan.framework import events
 from bayplan.framework.events import ClusterEvent
 from bayplan.queueing.entry import NOBODY, Place, Queued, QueueSettings, Rejection
 from bayplan.queueing.gates import find_gate, perhaps_let_in
-from bayplan.queueing.hints import Listener, Listeners, OneOfMany, Strategy, Timing
+from bayplan.queueing.hints import Listener, Listeners, Strategy, Timing
 from bayplan.queueing.in_flight import InFlight
 from bayplan.queueing.own_update import own_update_events
 from bayplan.queueing.places import Places
+from bayplan.queueing.woken import woken_by
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.framework.profile import Profile
+    from bayplan.model.pod_group import GroupKey
     from bayplan.queueing.in_flight import Flight
     from bayplan.telemetry.metrics import Metrics
 
@@ -69,12 +71,12 @@ class SchedulingQueue:
 
     # --- pods come, change and go --------------------------------------------------------------------------------------
 
-    def add(self, pod: PodInfo, now: float) -> None:
-        """A pod without a node was created, or one is seen for the first time."""
+    def add(self, pod: PodInfo, now: float, *, goes_first: bool = False) -> None:
+        """A pod without a node was created, or one is seen for the first time; ``goes_first``: its group is half on nodes."""
         if pod.key in self._places.by_key or self._in_flight.get(pod.uid) is not None:
             self.update(pod, now)
         else:
-            self._enter(pod, events.UNSCHEDULED_POD_ADD, now)
+            self._enter(pod, events.UNSCHEDULED_POD_ADD, now, goes_first=goes_first)
 
     def update(self, pod: PodInfo, now: float) -> None:
         """A pod that is not assumed on a node was changed."""
@@ -96,8 +98,9 @@ class SchedulingQueue:
         if queued.is_parked:
             self._wake_by_own_news(queued, before, now)
 
-    def _enter(self, pod: PodInfo, label: str, now: float) -> None:
+    def _enter(self, pod: PodInfo, label: str, now: float, *, goes_first: bool = False) -> None:
         queued = Queued(pod, now)
+        queued.goes_first = goes_first
         self._places.enter(queued)
         self._to_active(queued, label, now)
 
@@ -127,11 +130,28 @@ class SchedulingQueue:
             if queued is None:
                 return None
             self._moved(queued, "active", events.POP_FROM_BACKOFF, now)
+        self._take_out(queued, now)
+        return queued
+
+    def pop_group(self, first: Queued, now: float) -> list[Queued]:
+        """The siblings of a pod that was just popped, wherever they wait, in QueueSort's order; gated ones stay."""
+        group = first.pod.group
+        siblings = self._places.by_group.get(group, ()) if group is not None else ()
+        ready = [queued for queued in siblings if queued.place is not Place.GATED]
+        found = self._places.in_order(ready)
+        for queued in found:
+            if queued.place is not Place.ACTIVE:
+                self._moved(queued, "active", events.WITH_ITS_GROUP, now)
+            self._take_out(queued, now)
+        return found
+
+    def _take_out(self, queued: Queued, now: float) -> None:
         self._places.exit(queued)
         queued.attempts += 1
         queued.last_try_at = now
+        if queued.initial_attempt_at is None:
+            queued.initial_attempt_at = now
         self._in_flight.begin(queued.pod)
-        return queued
 
     def requeue(self, queued: Queued, now: float, rejection: Rejection) -> None:
         """An attempt or a binding came to nothing: the pod waits again, for what depends on what it has missed."""
@@ -215,24 +235,19 @@ class SchedulingQueue:
     def _woken(
         self, event: ClusterEvent, listeners: tuple[Listener, ...]
     ) -> dict[Queued, Strategy]:
-        """The pods that deserve another attempt; all are judged before any is moved."""
-        parked = self._places.parked
-        woken: dict[Queued, Strategy] = {}
-        for listener in listeners:
-            for alike in parked.pending(listener.profile, listener.name):
-                _ask(listener, event, alike, woken, Strategy.IMMEDIATELY)
-        for listener in listeners:
-            for alike in parked.unschedulable(listener.profile, listener.name):
-                _ask(listener, event, alike, woken, Strategy.AFTER_BACKOFF)
-        for listener in listeners:
-            # Only what its gate wants to hear of can open it.
-            profile, gate = self._profiles.get(listener.profile), listener.name
-            # A thousand pods may wait for their victims to go, each of which is such an event.
-            for queued in perhaps_let_in(parked.gated_by(listener.profile, gate), gate, profile):
-                strategy = self._listeners.judge(queued, event)
-                if strategy:
-                    woken[queued] = strategy
-        return woken
+        return woken_by(
+            event,
+            listeners,
+            self._places.parked,
+            lambda pods, gate, profile: perhaps_let_in(pods, gate, self._profiles.get(profile)),
+            self._listeners.judge,
+        )
+
+    def on_group(self, key: GroupKey, now: float, label: str) -> None:
+        """A group was changed, or has members enough now: let those in that it has kept waiting."""
+        for queued in self.members(key):
+            if queued.is_parked:
+                self._return(queued, Strategy.AFTER_BACKOFF, label, now)
 
     def activate(self, pods: Iterable[PodInfo], now: float) -> None:
         """Try these pods at once, whatever they wait for; one that is out comes back the sooner for it."""
@@ -365,6 +380,14 @@ class SchedulingQueue:
         """All pods that wait."""
         return iter(self._places.by_key.values())
 
+    def groups(self) -> Iterator[GroupKey]:
+        """The groups that waiting pods are in."""
+        return iter(self._places.by_group)
+
+    def members(self, key: GroupKey) -> list[Queued]:
+        """The waiting pods of a group."""
+        return list(self._places.by_group.get(key, ()))
+
     def get(self, key: str) -> Queued | None:
         """The waiting pod of that key."""
         return self._places.by_key.get(key)
@@ -375,25 +398,3 @@ class SchedulingQueue:
         if not len(self._in_flight) and len(self.in_flight_events()) > 1:
             found.append("events are kept for nobody")
         return found
-
-
-def _ask(
-    listener: Listener,
-    event: ClusterEvent,
-    alike: Mapping[Queued, None],
-    woken: dict[Queued, Strategy],
-    strategy: Strategy,
-) -> None:
-    """Ask a plugin of one class of pods; of each of them only where it looks at what sets them apart."""
-    if len(alike) > 1:
-        one = OneOfMany(next(iter(alike)).pod, event)
-        said = listener.says_queue(one, event)
-        if not one.asked_apart:
-            if said:
-                for queued in alike:
-                    woken.setdefault(queued, strategy)
-            return
-    # Copied: hints are foreign code, and what they set in motion may come back to the queue.
-    for queued in tuple(alike):
-        if queued not in woken and listener.says_queue(queued.pod, event):
-            woken[queued] = strategy

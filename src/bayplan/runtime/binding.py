@@ -285,6 +285,9 @@ class Binder:
     def _undo(self, binding: Binding, setback: Setback) -> None:
         board, placement = self._board, binding.placement
         give_up_room(board, placement)
+        group = placement.pod.group
+        # Its siblings are on nodes already: they wait for this one.
+        binding.queued.goes_first = group is not None and board.cluster.gangs.is_broken(group)
         if self._finishing:
             board.chronicle.dropped(placement.pod.uid)
             return  # whoever schedules next decides the pod anew; it need not hear of our end

@@ -23,11 +23,13 @@ from bayplan.framework.victims.plugin import PreemptionPlugin
 from bayplan.queueing.entry import Rejection
 from bayplan.runtime.binding import Binding, Board, give_up_room
 from bayplan.runtime.come_back import Setback
+from bayplan.runtime.gangs.turns import GangTurns, Hands
 from bayplan.runtime.points import Points, Timing
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cycle.record import Decision
     from bayplan.framework.status import Rejected
     from bayplan.framework.victims.evictions import Evictions
     from bayplan.queueing.entry import Queued
@@ -84,6 +86,16 @@ class Loop:
         self._board = board
         self._points = Points(board.metrics)
         self._counters = counters
+        desks = {name: counter.desk for name, counter in counters.items()}
+        hands = Hands(
+            self._is_skipped,
+            self._agree,
+            self._points.attempt,
+            self._bind,
+            self._alone,
+            self._break_off,
+        )
+        self.gang_turns = GangTurns(board, desks, hands)
         self._pods = pods
         self._binder = binder
         self._evictor = evictor
@@ -170,6 +182,7 @@ class Loop:
             self._break_off(queued, error, now)
 
     def _break_off(self, queued: Queued, error: Exception, now: float) -> None:
+        """A mistake of ours: it costs this pod an attempt, and no other pod anything."""
         _log.exception("An attempt broke off", error, pod=queued.pod.key)
         self._board.cluster.forget(queued.pod)
         self._board.come_back.later(queued, Setback.by_mistake(error), now)
@@ -180,6 +193,15 @@ class Loop:
         if counter is None or self._is_skipped(pod):
             self._board.queue.done(pod.uid)
             return
+        gang = self.gang_turns.decides(pod)
+        if gang is not None:
+            self.gang_turns.turn(gang, self.gang_turns.gather(queued, now), now)
+            return
+        self._alone(queued, now)
+
+    def _alone(self, queued: Queued, now: float) -> None:
+        """Decide a pod that waits for no others."""
+        pod, counter = queued.pod, self._counters[queued.profile]
         extending, desk = self._extending, counter.desk
         if extending is not None and desk.algorithm is None and extending.concerns(pod):
             extending.start(queued, desk, now)
@@ -251,9 +273,14 @@ class Loop:
             give_up_room(board, placement)
             board.come_back.later(queued, Setback.by_plugin(rejected), now)
             return
-        binding = Binding(queued, placement, outcome.decision, now)
+        self._bind(queued, placement, outcome.decision, now)
+
+    def _bind(self, queued: Queued, placement: Placement, decision: Decision, now: float) -> None:
+        """Off to the API server, or to wait for what Permit wants first."""
+        binding = Binding(queued, placement, decision, now)
         if placement.waits:
-            binding.waiting = board.waiting.hold(outcome.pod, outcome.node, placement.waits)
+            waiting = self._board.waiting
+            binding.waiting = waiting.hold(placement.pod, placement.node, placement.waits)
         self._binder.start(binding)
 
     def _agree(self, placement: Placement) -> Rejected | None:

@@ -7,7 +7,7 @@ still to be told is written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bayplan.runtime.decision_log import DecisionLog
     from bayplan.runtime.eviction import Evictor
     from bayplan.runtime.extending.attempts import Extending
+    from bayplan.runtime.gangs.keeping import Keeper
     from bayplan.runtime.ingest.pods import Pods
     from bayplan.runtime.loop import Counter, Loop
     from bayplan.runtime.reporting.policies import PolicyReports
@@ -40,6 +41,8 @@ class Feed:
     field_selector: str = ""
     #: A kind that the API server may not serve: then there are no objects of it.
     optional: bool = False
+    #: Told whether the API server serves an optional kind.
+    on_served: Callable[[bool], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +58,16 @@ class Scheduler:
     evictor: Evictor
     quota_status: QuotaStatus
     policy_reports: PolicyReports
+    keeper: Keeper
     extending: Extending | None = None
     decision_log: DecisionLog | None = None
+
+    async def decide(self) -> None:
+        """Decide, and look after pod groups, until the loop is stopped."""
+        async with asyncio.TaskGroup() as tasks:
+            keeping = tasks.create_task(self.keeper.run())
+            await self.loop.run()
+            keeping.cancel()
 
     async def write_reports(self) -> None:
         """Write events and conditions until cancelled."""

@@ -34,6 +34,21 @@ ALGORITHM_DURATION: Final = Spec(
     buckets=exponential(0.001, 2, 15),
     level="ALPHA",
 )
+GANG_ATTEMPTS: Final = Spec(
+    "scheduler_podgroup_schedule_attempts_total",
+    "counter",
+    "Attempts to schedule pod groups by result: 'waiting_on_preemption' where room is being made.",
+    ("result", "profile"),
+    level="ALPHA",
+)
+GANG_ATTEMPT_DURATION: Final = Spec(
+    "scheduler_podgroup_scheduling_attempt_duration_seconds",
+    "histogram",
+    "Seconds that deciding a pod group took, all its members together.",
+    ("result", "profile"),
+    exponential(0.001, 2, 15),
+    "ALPHA",
+)
 POD_ATTEMPTS: Final = Spec(
     "scheduler_pod_scheduling_attempts",
     "histogram",

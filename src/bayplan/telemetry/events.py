@@ -18,6 +18,9 @@ POD_SCHEDULED: Final = "PodScheduled"
 UNSCHEDULABLE: Final = "Unschedulable"
 SCHEDULER_ERROR: Final = "SchedulerError"
 
+#: What brings members back into the queue when their group counts anew, in the words of Kubernetes' metrics.
+GROUP_CHANGED: Final = "PodGroupUpdate"
+
 
 @dataclass(frozen=True, slots=True)
 class EventText:
@@ -48,6 +51,11 @@ def skipped_deleting(namespace: str, name: str) -> EventText:
 def preempted(note: str) -> EventText:
     """A pod has to go; it is about the victim, related to the pod that takes its place."""
     return EventText("Normal", "Preempted", "Preempting", truncate(note))
+
+
+def gang_incomplete(why: str) -> EventText:
+    """A member of a gang has to go because the others found no room; it is about the member."""
+    return EventText("Warning", "GangIncomplete", "Evicting", truncate(why))
 
 
 def leading(identity: str) -> EventText:

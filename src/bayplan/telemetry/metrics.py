@@ -58,6 +58,8 @@ class Metrics:
         self._attempts = self._counter(catalog.SCHEDULE_ATTEMPTS)
         self._attempt_duration = self._histogram(catalog.ATTEMPT_DURATION)
         self._algorithm = self._histogram(catalog.ALGORITHM_DURATION)
+        self._gang_attempts = self._counter(catalog.GANG_ATTEMPTS)
+        self._gang_duration = self._histogram(catalog.GANG_ATTEMPT_DURATION)
         self._pod_attempts = self._histogram(catalog.POD_ATTEMPTS)
         self._sli = self._histogram(catalog.POD_SLI)
         self._after_flush = self._counter(catalog.SCHEDULED_AFTER_FLUSH)
@@ -122,6 +124,12 @@ class Metrics:
         key = (result, profile)
         self._attempts.inc(key)
         self._attempt_duration.observe(key, seconds)
+
+    def gang_attempt(self, profile: str, result: str, seconds: float) -> None:
+        """A group was decided: ``scheduled``, ``unschedulable``, ``waiting_on_preemption`` or ``error``."""
+        key = (result, profile)
+        self._gang_attempts.inc(key)
+        self._gang_duration.observe(key, seconds)
 
     def attempts_by_result(self) -> dict[str, int]:
         """Attempts so far, all profiles together."""

@@ -24,7 +24,7 @@ class Queue:
         self.told: list[str] = []
         self.events: list[ClusterEvent] = []
 
-    def add(self, pod: PodInfo, now: float) -> None:
+    def add(self, pod: PodInfo, now: float, *, goes_first: bool = False) -> None:
         self.told.append(f"add {pod.name}")
 
     def update(self, pod: PodInfo, now: float) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
-from bayplan.framework.events import Action, ClusterEvent, Resource
+from bayplan.framework.events import UNSCHEDULED_POD_ADD, Action, ClusterEvent, Resource
 from bayplan.framework.pod_news import changes, pod_of
 from bayplan.model import requests
 from bayplan.runtime.ingest.remembered import resized_pod_of
@@ -112,11 +112,11 @@ class Pods:
         if was_pending is not None:
             self._settled(was_pending)
             self._note_other_node(info, before)
-            self._cluster.put_pod(info)
+            self._put(info)
             self._queue.remove(key, info.uid, self._clock.monotonic())
             self._wake(Action.ADD, None, pod)
         elif before is None or before.uid != info.uid:
-            self._cluster.put_pod(info)
+            self._put(info)
             self._wake(Action.ADD, None, pod)
         elif before.resource_version != info.resource_version:
             self._cluster.put_pod(info)
@@ -175,8 +175,10 @@ class Pods:
             told(pod)
         now = self._clock.monotonic()
         if known is None:
-            self._cluster.put_pod(info)
-            self._queue.add(info, now)
+            self._put(info)
+            group = info.group
+            half = group is not None and self._cluster.gangs.is_broken(group)
+            self._queue.add(info, now, goes_first=half)
         elif self.is_assumed(info):
             if info.terminating and not known.terminating:
                 self._assumed_leaving(info)
@@ -190,7 +192,7 @@ class Pods:
         """Bring a promise up to date; one that the API server has not heard of yet outlasts other news of the pod."""
         nominations = self._cluster.nominations
         promised = nominations.node_of(info.key)
-        self._cluster.put_pod(info)
+        self._put(info)
         if promised and not known.nominated_node and not info.nominated_node:
             nominations.put(info, promised)
 
@@ -253,6 +255,14 @@ class Pods:
         pods = self._cluster.pods
         row = pods.row_of.get(info.key)
         return row is not None and pods.uids[row] == info.uid and pods.is_assumed(row)
+
+    def _put(self, info: PodInfo) -> None:
+        """Into the columns; the member that a group was short of lets its siblings in."""
+        group, gangs = info.group, self._cluster.gangs
+        was_ready = group is None or gangs.is_ready(group)
+        self._cluster.put_pod(info)
+        if group is not None and not was_ready and gangs.is_ready(group):
+            self._queue.on_group(group, self._clock.monotonic(), UNSCHEDULED_POD_ADD)
 
     # --- telling others ------------------------------------------------------------------------------------------------
 

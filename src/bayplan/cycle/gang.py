@@ -1,0 +1,162 @@
+"""One attempt for a gang: all members that are needed get a node, or none does.
+
+We are the cluster's only writer and nothing here waits, so the columns themselves are the transaction: each member gets an
+ordinary attempt and is assumed at once, so that the next one sees it; where too few fit, everything is undone, the last
+first, before anybody else looks. No member ever holds room while it waits for another, so two gangs cannot block each other.
+
+::
+
+    members, in the queue's order ─▶ attempt ─▶ assume, Reserve, Permit ─▶ the next one sees it
+                                       │ no node                              │ enough fit: GangPlaced, the surplus alone
+                                       └▶ once more, after others were placed └ too few: undone ─▶ GangUnplaced
+
+Called by the runtime for a member that leaves the queue together with its siblings, and by ``evaluate`` and the simulator
+for groups in files. What is short is worded by ``cycle.shortage``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bayplan.cycle.confined import GANG
+from bayplan.cycle.gang_room import room_of
+from bayplan.cycle.gang_topology import Domain, choose
+from bayplan.cycle.gang_trial import (
+    ANYWHERE,
+    Agree,
+    Held,
+    Member,
+    Told,
+    Trial,
+    Way,
+    nobody_listens,
+    reserve_and_permit,
+)
+from bayplan.cycle.outcome import Failed, Outcome, Unplaced
+from bayplan.cycle.shortage import lacking_resources, too_few, what_is_short
+from bayplan.errors import PluginError
+
+if TYPE_CHECKING:
+    from bayplan.cluster.cluster import Cluster
+    from bayplan.framework.preemption import Nominated
+    from bayplan.model.pod_group import Group
+
+
+@dataclass(frozen=True, slots=True)
+class GangPlaced:
+    """Enough members are assumed; those left over come back one by one."""
+
+    group: Group
+    held: Sequence[Held]
+    #: Beyond what is needed, without a node.
+    left: Sequence[tuple[Member, Outcome]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GangUnplaced:
+    """Too few fit; nothing is assumed."""
+
+    group: Group
+    #: For the events and conditions of all members.
+    message: str
+    members: Sequence[Member]
+    #: What may wake any of them.
+    rejected_by: frozenset[str]
+    #: Something broke: a plugin raised, or said Error.
+    errors: Sequence[Failed] = ()
+    #: Members to which nodes are promised while victims leave, by ``namespace/name``.
+    nominated: Mapping[str, Nominated] = field(default_factory=dict)
+
+
+GangOutcome = GangPlaced | GangUnplaced
+
+
+def attempt_gang(
+    group: Group,
+    members: Sequence[Member],
+    cluster: Cluster,
+    agree: Agree = reserve_and_permit,
+    told: Told = nobody_listens,
+) -> GangOutcome:
+    """Give nodes to as many of these members as the group needs, or to none of them.
+
+    Args:
+        group: what it says it needs.
+        members: its pods that have no node and may get one, in the queue's order.
+        cluster: written to: members that are placed stay assumed.
+        agree: asked of each placement once it is assumed.
+        told: hears of every attempt.
+    """
+    need = cluster.gangs.lacking(group.key)
+    if need > len(members):
+        return _refused(group, members, too_few(group, cluster.gangs.standing(group.key)))
+    if short := lacking_resources(group, cluster):
+        # What wakes pods that lack room wakes these.
+        return _refused(group, members, short, "NodeResourcesFit")
+    ways = _ways(group, members, cluster, need)
+    if isinstance(ways, str):
+        return _refused(group, members, f"gang {group.key.name}: {ways}")
+    best: Trial | None = None
+    for way in ways:
+        trial = Trial(cluster, way, agree, told)
+        try:
+            trial.place(members)
+        except BaseException:
+            trial.undo()
+            raise
+        if len(trial.held) >= need:
+            return GangPlaced(group, tuple(trial.held), tuple(trial.missed))
+        # While the others are still assumed: that is how this one found the cluster.
+        trial.words = what_is_short(group, cluster, trial.held, trial.missed, way.name)
+        trial.undo()
+        if best is None or len(trial.held) > len(best.held):
+            best = trial
+    assert best is not None, "a gang is tried somewhere"
+    return _unplaced(group, members, best)
+
+
+def _ways(
+    group: Group, members: Sequence[Member], cluster: Cluster, need: int
+) -> Sequence[Way] | str:
+    """Where the members are tried, the best first; a text where there is no use in trying."""
+    topology = group.topology
+    if topology is None:
+        return (ANYWHERE,)
+    pods = cluster.pods
+    nodes = {
+        cluster.nodes.names[int(pods.node_row.data[pods.row_of[key]])]
+        for key in cluster.gangs.standing(group.key).placed
+    }
+    try:
+        room = room_of((member.pod, member.desk) for member in members)
+    except PluginError as error:
+        return str(error)
+    choice = choose(topology, room, members[0].desk.view, need, nodes)
+    ways = [ANYWHERE if domain is None else _inside(domain) for domain in choice.ways()]
+    return ways or choice.shortage(need)
+
+
+def _inside(domain: Domain) -> Way:
+    return Way(lambda member: domain.advice(member.advice), name=str(domain))
+
+
+def _refused(group: Group, members: Sequence[Member], message: str, *why: str) -> GangUnplaced:
+    return GangUnplaced(group, message, members, frozenset((GANG, *why)))
+
+
+def _unplaced(group: Group, members: Sequence[Member], trial: Trial) -> GangUnplaced:
+    rejected_by: set[str] = {GANG}
+    errors, unsaid = [], False
+    for _, outcome in trial.missed:
+        if isinstance(outcome, Unplaced):
+            rejected_by |= outcome.rejected_by
+            unsaid |= not outcome.rejected_by
+        elif isinstance(outcome, Failed):
+            errors.append(outcome)
+    for decision in trial.decisions:
+        decision.gang = trial.words
+    # Where nobody turned a member down (there are no nodes), nobody can say what would help it: it is tried again by and by.
+    why = frozenset[str]() if unsaid else frozenset(rejected_by)
+    return GangUnplaced(group, trial.words, members, why, tuple(errors))
