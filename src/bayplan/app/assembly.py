@@ -163,6 +163,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     evictor = Evictor(api, clock, metrics, recorder, waiting, around.may_write)
     counters = {name: Counter.of(desk) for name, desk in desks.items()}
     loop = Loop(board, counters, pods, binder, evictor)
+    keeper = _keeper(board, api, recorder, loop)
     feeds = [
         *_groups(cluster, queue, waker, clock),
         *_feeds(cluster, waker, pods, volumes, desks.values()),
@@ -176,9 +177,6 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         extending = Extending(extenders, api, pods, config.parallelism)
         binder.extending = extending
         loop.ask(extending)
-    quota_status = QuotaStatus(api, cluster.quotas, clock, around.may_write)
-    keeper = _keeper(board, api, recorder)
-    loop.gang_turns.on_turn = keeper.statuses.was_short
     followers = Followers(cluster, pods, services, waker)
     reports = PolicyReports(api, clock, recorder, around.may_write)
     feeds[-1:-1] = policy_feeds(policies_wanted(config), cluster, followers, reports)
@@ -190,7 +188,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         loop,
         binder,
         evictor,
-        quota_status,
+        QuotaStatus(api, cluster.quotas, clock, around.may_write),
         reports,
         keeper,
         extending,
@@ -248,11 +246,12 @@ def _groups(cluster: Cluster, queue: SchedulingQueue, waker: Waker, clock: Clock
         yield Feed(kind, groups, optional=True, on_served=groups.on_served)
 
 
-def _keeper(board: Board, api: Sender, recorder: Recorder) -> Keeper:
+def _keeper(board: Board, api: Sender, recorder: Recorder, loop: Loop) -> Keeper:
     """Who looks after pod groups between their turns."""
     cluster, clock, may_write = board.cluster, board.clock, board.may_write
     statuses = GroupStatuses(api, clock, cluster, may_write)
     dismissal = Dismissal(api, clock, cluster, recorder, board.waiting, may_write)
+    loop.gang_turns.on_turn = statuses.was_short
     return Keeper(board, statuses, dismissal, FinishedMembers(api))
 
 

@@ -20,6 +20,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.app.assembly import Surroundings, assemble
@@ -39,7 +40,7 @@ from bayplan.errors import ApiError, CredentialsError, Unreachable
 from bayplan.providers.poller import ages_of
 from bayplan.runtime.compare import compare
 from bayplan.runtime.leadership import check_default_scheduler, lease_reference
-from bayplan.runtime.permissions import Permissions, Right, needed
+from bayplan.runtime.permissions import Permissions, Right, for_groups, needed
 from bayplan.runtime.watchdog import Watchdog
 from bayplan.telemetry import events
 from bayplan.telemetry.log import get_logger
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from bayplan.client.access import ClusterAccess
     from bayplan.framework.config import Configuration
     from bayplan.providers.poller import Poller
-    from bayplan.runtime.scheduler import Scheduler
+    from bayplan.runtime.scheduler import Feed, Scheduler
 
 _log: Final = get_logger(__name__)
 
@@ -108,6 +109,7 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
         informers = informers_of(scheduler, api, around, rng)
         rights = _rights(scheduler, config, elector, options)
         permissions = Permissions(api, tuple(rights))
+        _need_what_is_served(scheduler, informers, permissions)
         process = Process(config, around, scheduler, informers, elector, permissions)
         try:
             with Watchdog(clock, on_interrupt=metrics.plugin_interrupted) as watchdog:
@@ -141,6 +143,21 @@ def informers_of(
             informer.on_served = feed.on_served
         informers.append(informer)
     return informers
+
+
+def _need_what_is_served(
+    scheduler: Scheduler, informers: Sequence[Informer[Any]], permissions: Permissions
+) -> None:
+    """Rights that only matter where the API server serves a kind are asked for from then on."""
+
+    def heard(feed: Feed, tell: Callable[[bool], None], served: bool) -> None:  # noqa: FBT001 - the informer's answer
+        tell(served)
+        if served:
+            permissions.need(for_groups(feed.resource))
+
+    for feed, informer in zip(scheduler.feeds, informers, strict=True):
+        if feed.on_served is not None:
+            informer.on_served = partial(heard, feed, feed.on_served)
 
 
 def _kubeconfig(options: Options, config: Configuration) -> str:

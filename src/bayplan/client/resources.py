@@ -248,22 +248,6 @@ def _condition(change: ConditionChange) -> dict[str, Any]:
     return body
 
 
-def patch_group_status(
-    kind: Resource[Any], namespace: str, name: str, uid: str, status: Mapping[str, Any]
-) -> Request:
-    """Change what a pod group's status says; a Conflict if another group has the name by now."""
-    body = {"metadata": {"uid": uid}, "status": status}
-    # Conditions of a built-in kind are merged by type; custom resources know merge patches only.
-    content_type = STRATEGIC_MERGE_PATCH if kind is POD_GROUPS else MERGE_PATCH
-    path = kind.path(name, namespace, "status")
-    return Request("PATCH", path, _encode(body), content_type, IDEMPOTENT)
-
-
-def time_text(seconds: float) -> str:
-    """Seconds since 1970 as Kubernetes writes a time."""
-    return format_time(_moment(seconds))
-
-
 def delete_pod(
     namespace: str, name: str, uid: str, *, grace_period_seconds: int | None = None
 ) -> Request:

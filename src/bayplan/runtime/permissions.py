@@ -7,7 +7,7 @@ The API server is asked for each right once at the start, often as long as one i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -90,13 +90,24 @@ def needed(
         yield leases("update", name=name)
 
 
+def for_groups(kind: Resource[Any]) -> Iterator[Right]:
+    """What pod groups of a kind take, where the API server serves it."""
+    for verb in ("list", "watch"):
+        yield Right(verb, kind.plural, kind.group)
+    yield Right("patch", kind.plural, kind.group, "status")
+
+
 class Permissions:
     """Which rights are missing."""
 
     def __init__(self, api: Sender, rights: Sequence[Right]) -> None:
         self._api = api
-        self.rights = rights
+        self.rights = list(rights)
         self._missing: set[Right] = set()
+
+    def need(self, rights: Iterable[Right]) -> None:
+        """These too, from now on: a kind is served that was not before."""
+        self.rights += [right for right in rights if right not in self.rights]
 
     def lacks(self, right: Right) -> bool:
         """Whether the API server has said that this is not allowed."""
@@ -110,7 +121,7 @@ class Permissions:
 
     async def look(self) -> None:
         """Ask for every right."""
-        for right in self.rights:
+        for right in tuple(self.rights):
             try:
                 answer = await self._api.send(_review(right), Lane.READ)
                 allowed = bool(msgspec.json.decode(answer)["status"]["allowed"])

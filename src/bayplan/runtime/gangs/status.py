@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from bayplan.client import resources
+from bayplan.client import group_requests, resources
 from bayplan.client.lanes import Lane
 from bayplan.errors import BayplanError, Conflict, NotFound
 from bayplan.model.pod_group import GroupApi
@@ -129,7 +129,7 @@ class GroupStatuses:
     async def _write(self, group: Group, status: _Status) -> None:
         native = group.api is GroupApi.NATIVE
         body = self._native_body(status) if native else self._plugin_body(group, status)
-        request = resources.patch_group_status(
+        request = group_requests.patch_group_status(
             _RESOURCES[group.api], group.key.namespace, group.key.name, group.uid, body
         )
         try:
@@ -146,8 +146,8 @@ class GroupStatuses:
         begins = status["phase"] != PENDING and group.status.schedule_start_time is None
         if not begins:
             return status
-        return {**status, "scheduleStartTime": resources.time_text(self._clock.now())}
+        return {**status, "scheduleStartTime": group_requests.time_text(self._clock.now())}
 
     def _native_body(self, status: _Status) -> _Status:
-        moment = resources.time_text(self._clock.now())
+        moment = group_requests.time_text(self._clock.now())
         return {"conditions": [{"type": SCHEDULED, **status, "lastTransitionTime": moment}]}
