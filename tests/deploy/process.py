@@ -10,7 +10,7 @@ from bayplan.cli.flags import options_of, remarks
 from bayplan.cli.run import run
 from bayplan.framework.config import Configuration
 from bayplan.framework.registry import Registry
-from bayplan.runtime.permissions import Right, needed
+from bayplan.runtime.permissions import Right, for_groups, needed
 from bayplan.telemetry.metrics import Metrics
 from bayplan.testing.virtual_time import VirtualClock
 from tests.deploy.chart import Rendered
@@ -44,10 +44,14 @@ def asked(chart: Rendered, name: str, folder: Path) -> Granted:
         hostname="here",
         seed=1,
     )
-    watched = [feed.resource for feed in assemble(config, registry, around).feeds]
+    feeds = assemble(config, registry, around).feeds
+    watched = [feed.resource for feed in feeds]
     election = config.leader_election
     lease = (election.resource_namespace, election.resource_name)
-    rights = needed(watched, lease if election.leader_elect else None, writes=True)
+    rights = [
+        *needed(watched, lease if election.leader_elect else None, writes=True),
+        *(right for feed in feeds if feed.on_served for right in for_groups(feed.resource)),
+    ]
     return {(r.namespace, r.group, _kind(r), r.verb, r.name) for r in rights}
 
 
