@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -46,6 +47,11 @@ def test_the_alerts_that_were_asked_for_are_there() -> None:
     assert ALERTS["SchedulerDown"]["for"] == "5m"
     assert ALERTS["SchedulingLatencyHigh"]["for"] == "10m"
     assert ALERTS["SchedulingLatencyHigh"]["expr"].endswith("> 1")
+
+
+def test_the_page_lists_them_all() -> None:
+    page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([A-Z]\w+)` \|", page, re.M)) == ALERTS.keys()
 
 
 def test_the_chart_gives_them_the_schedulers_own_job() -> None:
