@@ -71,13 +71,21 @@ def test_each_of_several_gets_what_it_asks_for(name: str, tmp_path: Path) -> Non
 
 
 def test_no_rule_names_all_of_anything_and_none_is_about_secrets() -> None:
-    for role in render().of_kind("ClusterRole", "Role"):
-        for rule in role["rules"]:
-            words = {*rule["verbs"], *rule["resources"], *rule["apiGroups"]}
-            assert "*" not in words
-            assert not words & {"secrets", "configmaps", "escalate", "bind", "impersonate"}
-            if "nodes" in rule["resources"]:
-                assert set(rule["verbs"]) == {"list", "watch"}
+    for _, group, resource, verb, _ in granted(render()):
+        assert "*" not in {group, resource, verb}
+        assert resource not in {"secrets", "configmaps"}
+        assert verb not in {"escalate", "bind", "impersonate"}
+        assert resource != "nodes" or verb in {"list", "watch"}
+
+
+def test_people_may_be_let_in_to_look_and_nobody_is_unasked() -> None:
+    chart = render()
+    viewer = chart.one("ClusterRole", "bayplan:viewer")
+
+    assert [rule["verbs"] for rule in viewer["rules"]] == [["get"]]
+    assert "bayplan:viewer" not in {
+        binding["roleRef"]["name"] for binding in chart.of_kind("ClusterRoleBinding")
+    }
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,10 @@ def documented() -> list[Obj]:
 
 
 def role_of(objects: list[Obj], kind: str = "ClusterRole") -> Obj:
-    """The one role of this kind."""
-    (role,) = (obj for obj in objects if obj["kind"] == kind)
+    """The account's role of this kind."""
+    (role,) = (
+        obj for obj in objects if obj["kind"] == kind and obj["metadata"]["name"] == "bayplan"
+    )
     return role
 
 
