@@ -28,7 +28,7 @@ MUST_BE_RUN = ("helm install", "helm upgrade", "helm uninstall", "kubectl apply"
 
 def steps(folder: Path) -> list[str]:
     """The page's commands in order; its files are written on the way."""
-    found = []
+    found: list[str] = []
     for block in _BLOCK.finditer(PAGE.read_text(encoding="utf-8")):
         if block["file"]:
             (folder / block["file"]).write_text(block["text"], encoding="utf-8")
