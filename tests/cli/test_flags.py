@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,22 @@ def options(*flags: str) -> Options:
 
 
 def test_nothing_given_is_nothing_wanted() -> None:
-    assert options() == Options()
+    found = options()
+    flags = found.serving.flags
+    assert flags is not None
+    assert {flags[name] for name in ("secure-port", "config", "dry-run")} == {"10259", "", "false"}
+    assert replace(found, serving=replace(found.serving, flags={})) == Options()
+
+
+def test_flagz_shows_values_as_go_writes_them_and_gates_turn_pages_off() -> None:
+    flags = options(
+        "--leader-elect-lease-duration=90s", "--feature-gates=A=true", "-v=3"
+    ).serving.flags
+    assert flags is not None
+    assert (flags["leader-elect-lease-duration"], flags["feature-gates"]) == ("1m30s", "A=true")
+    assert flags["v"] == "3"
+    off = options("--feature-gates=ComponentFlagz=false,ComponentStatusz=false").serving
+    assert (off.flags, off.statusz) == (None, False)
 
 
 @pytest.mark.parametrize("flags", [("-v", "5"), ("-v=5",), ("-v5",), ("--v=5",), ("--v", "5")])

@@ -5,8 +5,8 @@ Made by ``cli``; read by ``process``. A field that is None was not given: then t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -61,6 +61,10 @@ class Serving:
     client_ca_file: str = ""
     authentication_skip_lookup: bool = False
     always_allow_paths: Sequence[str] = ("/healthz", "/readyz", "/livez")
+    #: What ``/flagz`` shows; None: the gate ComponentFlagz is off.
+    flags: Mapping[str, str] | None = field(default_factory=dict)
+    #: Whether the gate ComponentStatusz is on.
+    statusz: bool = True
 
 
 @dataclass(frozen=True, slots=True)

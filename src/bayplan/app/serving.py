@@ -26,6 +26,7 @@ from bayplan.serve.health import PING, Check, Health
 from bayplan.serve.pages import Pages
 from bayplan.serve.pod_resources import pod_resources
 from bayplan.serve.server import Server
+from bayplan.serve.zpages import ZPages
 
 if TYPE_CHECKING:
     import random
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from bayplan.runtime.scheduler import Scheduler
     from bayplan.runtime.watchdog import Watchdog
 
+#: What ``/statusz`` lists, as upstream without itself.
+_PATHS: Final = ("/configz", "/debug", "/flagz", "/healthz", "/livez", "/metrics", "/readyz")
 #: What kube-scheduler allows beyond the lease before it calls itself ill.
 _LEASE_GRACE_S: Final = 20.0
 #: The release of Kubernetes whose scheduler this one does as.
@@ -85,6 +88,15 @@ async def serving(
         configz=lambda: kube_configuration(shown.config),
         pod_resources=pod_resources(shown.scheduler.board.cluster, shown.scheduler.pods.pending),
         is_leader=is_leader,
+        zpages=ZPages(
+            around.clock,
+            around.clock.now(),
+            binary_version=version("bayplan"),
+            python_version=platform.python_version(),
+            emulation_version=KUBERNETES_VERSION.removeprefix("v").rpartition(".")[0],
+            flags=wanted.flags,
+            paths=_PATHS if wanted.statusz else None,
+        ),
         debug=DebugPages(shown.scheduler, lambda: shown.config, Aside().ask, is_leader),
     )
     server = Server(pages)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from bayplan.framework.config.durations import parse_duration
+from bayplan.framework.config.durations import format_duration, parse_duration
 
 if TYPE_CHECKING:
     from bayplan.app import Options
@@ -249,6 +249,8 @@ _GATES: Final = {
         ),
         False,
     ),
+    # Turned on and off by ``options_of``.
+    **dict.fromkeys(("ComponentFlagz", "ComponentStatusz"), None),
     # How decisions are reached, not which: no outcome shows it.
     **dict.fromkeys(("OpportunisticBatching", "NominatedNodeNameForExpectation"), None),
 }
@@ -275,6 +277,7 @@ def options_of(given: Mapping[str, Any]) -> Options:
     """What the flags come to."""
     from bayplan.app import Lease, Options, Serving
 
+    gates = given["feature_gates"]
     return Options(
         config=given["config"],
         kubeconfig=given["kubeconfig"],
@@ -302,6 +305,8 @@ def options_of(given: Mapping[str, Any]) -> Options:
             client_ca_file=given["client_ca_file"],
             authentication_skip_lookup=given["authentication_skip_lookup"],
             always_allow_paths=tuple(filter(None, given["open_paths"].split(","))),
+            flags=flag_texts(given) if gates.get("ComponentFlagz", True) else None,
+            statusz=gates.get("ComponentStatusz", True),
         ),
         plugin_dirs=given["plugin_dirs"],
         tracing=given["tracing"],
@@ -310,6 +315,33 @@ def options_of(given: Mapping[str, Any]) -> Options:
         qps=given["qps"],
         burst=given["burst"],
     )
+
+
+def flag_texts(given: Mapping[str, Any]) -> dict[str, str]:
+    """Each flag by its long name, with its value as Go writes it, for ``/flagz``."""
+    command = scheduler_flags(click.Command("run"))
+    found = {}
+    for parameter in command.params:
+        name = max(parameter.opts, key=len).lstrip("-")
+        if parameter.name in given and not parameter.name.startswith("ignored_"):
+            found[name] = _go_text(given[parameter.name])
+    return found
+
+
+def _go_text(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case timedelta():
+            return format_duration(value)
+        case tuple() | list():
+            return f"[{','.join(map(str, value))}]"
+        case dict():
+            return ",".join(f"{name}={_go_text(each)}" for name, each in value.items())
+        case _:
+            return str(value)
 
 
 def remarks(given: Mapping[str, Any]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from bayplan.telemetry.exposition import (
 
 if TYPE_CHECKING:
     from bayplan.serve.debug.pages import DebugPages
+    from bayplan.serve.zpages import ZPages
     from bayplan.telemetry.metrics import Metrics
 
 
@@ -38,6 +39,8 @@ class Pages:
     is_leader: Callable[[], bool] = lambda: True
     #: What is told of decisions and of the queue; None: nothing.
     debug: DebugPages | None = None
+    #: ``/flagz`` and ``/statusz``; None: neither.
+    zpages: ZPages | None = None
 
     def metrics_text(self) -> Iterator[bytes]:
         """``/metrics``, piece by piece."""

@@ -12,6 +12,7 @@ _REASONS: Final = {
     403: "Forbidden",
     404: "NotFound",
     405: "MethodNotAllowed",
+    406: "NotAcceptable",
     413: "RequestEntityTooLarge",
     500: "InternalError",
 }

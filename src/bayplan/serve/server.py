@@ -25,6 +25,7 @@ from bayplan.telemetry.log import get_logger
 if TYPE_CHECKING:
     from bayplan.serve.gatekeeper import Gatekeeper
     from bayplan.serve.pages import Pages
+    from bayplan.serve.zpages import Answer
 
 _log: Final = get_logger(__name__)
 
@@ -129,6 +130,10 @@ class Server:
         found = self._single(path)
         if found is not None:
             return _text(*health.single(found))
+        if self._pages.zpages is not None:
+            answer = self._pages.zpages.page(path, request.headers.get("Accept", ""))
+            if answer is not None:
+                return _zpage(answer)
         if self._pages.debug is not None:
             pieces = await self._pages.debug.page(path, request.query)
             if pieces is not None:
@@ -160,6 +165,13 @@ def _caller(request: web.BaseRequest) -> Caller:
 
 def _text(status: int, text: str) -> web.Response:
     return web.Response(status=status, text=text, headers={**_HEADERS, "Content-Type": _PLAIN_TEXT})
+
+
+def _zpage(answer: Answer) -> web.Response:
+    headers = {**_HEADERS, "Content-Type": answer.content_type}
+    if answer.warning:
+        headers["Warning"] = answer.warning
+    return web.Response(body=answer.body, headers=headers)
 
 
 def _refuse(request: web.BaseRequest, refused: RefusedError) -> web.Response:
