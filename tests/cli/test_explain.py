@@ -67,6 +67,51 @@ any one of these would make it fit:
 """)
 
 
+def a_deployment(name: str, replicas: int) -> dict[str, Any]:
+    resources = {"requests": {"cpu": "400m"}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "main", "image": "m", "resources": resources}]},
+            },
+        },
+    }
+
+
+QUOTA = {
+    "apiVersion": "v1",
+    "kind": "ResourceQuota",
+    "metadata": {"name": "compute-resources", "namespace": "default"},
+    "spec": {"hard": {"requests.cpu": "1"}},
+    "status": {"hard": {"requests.cpu": "1"}, "used": {"requests.cpu": "800m"}},
+}
+
+
+def test_why_pods_of_a_deployment_do_not_exist(tmp_path: Path) -> None:
+    pods = [make_pod(f"shop-{i}").label("app", "shop").on("a").requests(cpu="400m") for i in "xy"]
+    path = write(tmp_path / "d.json", make_node("a"), *pods, a_deployment("shop", 5), QUOTA)
+    result = run("shop", "--cluster", path)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("default/shop-next goes to a")
+    for note in (
+        "Deployment default/shop wants 5 pods; 2 exist, 2 of them on nodes; this is about the next one",
+        "the API server would refuse it: exceeded quota: compute-resources, requested: "
+        "requests.cpu=400m, used: requests.cpu=800m, limited: requests.cpu=1",
+        "ResourceQuota compute-resources of namespace default: requests.cpu 800m of 1 used",
+    ):
+        assert note in " ".join(result.stdout.split())
+    # One that exists was let in.
+    of_a_pod = " ".join(run("shop-x", "--cluster", path).stdout.split())
+    assert "requests.cpu 800m of 1 used" in of_a_pod
+    assert "refuse" not in of_a_pod
+
+
 def test_json(dump: Path) -> None:
     answer = json.loads(run("big", "--cluster", dump, "-o", "json").stdout)
     assert answer["fits"] is False

@@ -25,6 +25,8 @@ from bayplan.sim import explanation as explaining
 from bayplan.sim.dump import STDIN, SUFFIXES, Dump, read_dump
 from bayplan.sim.explanation_json import to_json
 from bayplan.sim.manifest import DEFAULT_NAMESPACE, admitted, read_pod
+from bayplan.sim.missing_pods import how_many, next_pod
+from bayplan.sim.resource_quotas import refusals, standing
 from bayplan.sim.saving import case_of, config_documents
 from bayplan.sim.situation import Situation
 
@@ -95,7 +97,8 @@ def explain(  # noqa: PLR0913 - click hands over one argument per option
 
     With --cluster nobody is asked: the decision is made here, from a dump, which is what kubectl prints with
     "kubectl get nodes,pods,namespaces,pv,pvc,sc,csinodes,pdb -A -o json". The pod then is one of the dump (NS/NAME;
-    without NS that of the namespace "default"), pending or placed, or one in a file of its own. A placed pod is looked
+    without NS that of the namespace "default"), pending or placed, or one in a file of its own; of a Deployment, a
+    ReplicaSet or a StatefulSet it is the next one, with what the ResourceQuotas in the dump have against it. A placed pod is looked
     at as if it were not there yet.
 
     The exit status is 1 if something cannot be read. A pod that fits nowhere is an answer, not an error.
@@ -154,12 +157,26 @@ def _find(name: str, dump: Dump, dump_path: Path) -> tuple[Pod, list[str]]:
     if name == STDIN or path.suffix.lower() in SUFFIXES or path.is_file():
         if name == STDIN and str(dump_path) == STDIN:
             raise click.ClickException("the pod and the dump cannot both come from standard input")
-        return admitted(read_pod(path, sys.stdin.buffer), dump.priority_classes)
+        return _unborn(read_pod(path, sys.stdin.buffer), dump)
     key = name if "/" in name else f"{DEFAULT_NAMESPACE}/{name}"
     found = dump.pods().get(key)
+    workload = dump.workload(key) if found is None else None
+    if workload is not None:
+        pod, notes = _unborn(next_pod(workload), dump)
+        pods = (one for one in dump.pods().values() if isinstance(one, Pod))
+        return pod, [how_many(workload, pods), *notes]
     if not isinstance(found, Pod):
         raise click.ClickException(f"{dump_path}: {_not_found(key, dump)}")
-    return found, ["the pod has ended; it holds nothing"] if found.is_finished else []
+    notes = ["the pod has ended; it holds nothing"] if found.is_finished else []
+    return found, [*notes, *standing(dump.quotas.values(), found.namespace)]
+
+
+def _unborn(pod: Pod, dump: Dump) -> tuple[Pod, list[str]]:
+    """A pod that does not exist yet: the API server may have something against it."""
+    pod, notes = admitted(pod, dump.priority_classes)
+    quotas = dump.quotas.values()
+    against = [f"the API server would refuse it: {said}" for said in refusals(pod, quotas)]
+    return pod, [*notes, *against, *standing(quotas, pod.namespace)]
 
 
 def _not_found(key: str, dump: Dump) -> str:

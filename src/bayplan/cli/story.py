@@ -14,9 +14,10 @@ import msgspec
 
 from bayplan.cli.ages import age_text
 from bayplan.cli.explanation_table import print_explanation
+from bayplan.cli.missing import why_missing
 from bayplan.cli.plain_table import make_console, plain_table, say, show
 from bayplan.cli.running import Which, scheduler_pages
-from bayplan.errors import BayplanError
+from bayplan.errors import BayplanError, NotFound
 from bayplan.sim.explanation_json import from_json
 
 if TYPE_CHECKING:
@@ -44,14 +45,24 @@ async def _ask(which: Which, key: str, node: str, *, everything: bool) -> dict[s
     query = {"nodes": "all"} if everything else {}
     if node:
         query["node"] = node
-    async with scheduler_pages(which, key) as pages:
-        story: dict[str, Any] = await pages.get(f"/debug/decisions/{key}", **query)
-        return story
+    try:
+        async with scheduler_pages(which, key) as pages:
+            story: dict[str, Any] = await pages.get(f"/debug/decisions/{key}", **query)
+            return story
+    except NotFound:
+        missing = await why_missing(which, key)
+        if not missing:
+            raise
+        return {"pod": key, "state": "missing", "missing": missing}
 
 
 def print_story(story: Mapping[str, Any], *, wide: bool = False) -> None:
     """Where the pod is, how it came there, each attempt, and the last one in full."""
     console = make_console()
+    if "missing" in story:
+        for line in story["missing"]:
+            say(console, line)
+        return
     say(console, _headline(story), "bold")
     history = story.get("history")
     if history is not None:

@@ -17,8 +17,9 @@ from bayplan.framework.policy_text import holds_policies
 from bayplan.model.decode import UnknownKind, class_of, decode_as
 from bayplan.model.meta import KubeObject, ObjectMeta
 from bayplan.model.pod import Pod, PodStatus
-from bayplan.model.policy import PriorityClass
+from bayplan.model.policy import PriorityClass, ResourceQuota
 from bayplan.model.scheduling_policy import ConfigMap
+from bayplan.model.workloads import Deployment, ReplicaSet, StatefulSet
 from bayplan.sim.cases import LISTS
 from bayplan.sim.documents import Unreadable, documents
 
@@ -59,6 +60,9 @@ class Dump:
     objects: dict[str, dict[str, KubeObject]] = field(
         default_factory=lambda: {name: {} for name in LISTS}
     )
+    #: What says why pods do not exist: no cluster keeps these.
+    quotas: dict[str, ResourceQuota] = field(default_factory=dict)
+    deployments: dict[str, Deployment] = field(default_factory=dict)
     #: How many objects were left out, by kind.
     skipped: Counter[str] = field(default_factory=Counter)
     troubles: list[Trouble] = field(default_factory=list)
@@ -75,6 +79,14 @@ class Dump:
         """Priority classes by name."""
         classes = self.objects["priorityclasses"].items()
         return {name: found for name, found in classes if isinstance(found, PriorityClass)}
+
+    def workload(self, key: str) -> Deployment | ReplicaSet | StatefulSet | None:
+        """The controller of that name."""
+        sets = (self.objects["statefulsets"].get(key), self.objects["replicasets"].get(key))
+        for found in (self.deployments.get(key), *sets):
+            if isinstance(found, Deployment | ReplicaSet | StatefulSet):
+                return found
+        return None
 
     def everything(self) -> Iterator[KubeObject]:
         """All objects that a cluster keeps, in the order of a case: nodes before pods."""
@@ -207,6 +219,10 @@ class _Reader:
         field = _FIELDS.get(cls)
         if field is not None and (not isinstance(obj, ConfigMap) or holds_policies(obj)):
             self._dump.objects[field][obj.key] = obj
+        elif isinstance(obj, ResourceQuota):
+            self._dump.quotas[obj.key] = obj
+        elif isinstance(obj, Deployment):
+            self._dump.deployments[obj.key] = obj
         else:
             self._dump.skipped[obj.kind] += 1
         return obj
