@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import random
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -86,6 +88,18 @@ def test_a_server_whose_certificate_is_signed_by_whom_we_trust(
     authority: Authority, tmp_path: Path
 ) -> None:
     scene(works, at_server(authority, tmp_path), lambda s: s.access(trust=trusting(authority)))
+
+
+def test_a_connection_over_tls_keeps_no_large_buffer(authority: Authority, tmp_path: Path) -> None:
+    """asyncio would keep 256 KiB for each; a burst opens dozens."""
+
+    async def play(api: Api, _: Scripted) -> None:
+        assert await api.send(READ, Lane.READ) == b"ok"
+        protocols = [thing for thing in gc.get_objects() if isinstance(thing, SSLProtocol)]
+        assert protocols
+        assert {len(protocol._ssl_buffer) for protocol in protocols} == {64 * 1024}  # type: ignore[attr-defined]
+
+    scene(play, at_server(authority, tmp_path), lambda s: s.access(trust=trusting(authority)))
 
 
 def test_a_certificate_that_is_itself_in_the_bundle(authority: Authority, tmp_path: Path) -> None:

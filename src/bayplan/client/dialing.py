@@ -10,6 +10,7 @@ import base64
 import contextlib
 import socket
 import ssl
+from asyncio.sslproto import SSLProtocol
 from typing import Final
 
 from bayplan.client.access import ClusterAccess, Proxy
@@ -20,6 +21,10 @@ from bayplan.errors import TimedOut, Unreachable
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
 #: What was sent and is not acknowledged for so long never will be.
 _UNACKNOWLEDGED_MS: Final = 60_000
+
+# What asyncio reads into, for each connection over TLS. It has 256 KiB: a burst that opens another fifty connections would cost
+# 13 MB. No record of TLS is longer than 16 KiB, and several of them fit into this.
+SSLProtocol.max_size = 64 * 1024
 
 
 class Dialer:

@@ -17,8 +17,8 @@ _log = get_logger(__name__)
 
 #: How often overdue answers are looked for. One timer for all connections costs nothing; one per request would.
 _SWEEP_S: Final = 0.25
-#: A connection that was idle for longer may have been forgotten by something on the way.
-_IDLE_S: Final = 60.0
+#: A connection that was idle for longer was opened for a burst that is over; and something on the way may have forgotten it.
+_IDLE_S: Final = 15.0
 #: How often certificates are looked at while connections last.
 _CERTIFICATES_S: Final = 60.0
 
