@@ -44,6 +44,12 @@ def _row(name: str) -> dict[str, Any]:
     if name == "calibration":
         return _calibration()
     workload = workloads()[name]
+    times = times_of(workload)
+    return _line(name, workload.nodes, len(times), workload.classes, times)
+
+
+def times_of(workload: Workload) -> list[float]:
+    """Seconds for each pod, from its object to the node that it is assumed on."""
     gc.set_threshold(100_000, 50, 1000)
     cluster = cluster_of(workload)
     desk = make_desk(cluster, *workload.plugins)
@@ -53,7 +59,7 @@ def _row(name: str) -> dict[str, Any]:
     times = _run(workload, desk, waiting)
     if workload.checked:
         _compare_with_fresh(desk, waiting[-1])
-    return _line(name, workload.nodes, len(times), workload.classes, times)
+    return times
 
 
 def _run(workload: Workload, desk: Desk, waiting: list[Any]) -> list[float]:
