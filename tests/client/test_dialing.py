@@ -16,6 +16,7 @@ import pytest
 
 from bayplan.client.access import ClusterAccess, Proxy
 from bayplan.client.api import Api
+from bayplan.client.connection import Connection
 from bayplan.client.credentials import Fixed
 from bayplan.client.lanes import Lane
 from bayplan.client.request import Request
@@ -99,6 +100,30 @@ def test_a_connection_over_tls_keeps_no_large_buffer(authority: Authority, tmp_p
         assert protocols
         assert {len(protocol._ssl_buffer) for protocol in protocols} == {64 * 1024}  # type: ignore[attr-defined]
 
+    scene(play, at_server(authority, tmp_path), lambda s: s.access(trust=trusting(authority)))
+
+
+def test_a_connection_that_is_over_leaves_nothing_to_the_garbage_collector(
+    authority: Authority, tmp_path: Path
+) -> None:
+    def alive() -> int:
+        kinds = (Connection, SSLProtocol)
+        return sum(isinstance(thing, kinds) for thing in gc.get_objects())
+
+    async def play(api: Api, server: Scripted) -> None:
+        before = alive()
+        gc.disable()
+        try:
+            for _ in range(3):
+                assert await api.send(READ, Lane.READ) == b"ok"
+                await asyncio.sleep(60)  # nobody keeps an idle connection for so long
+            await settle()
+            assert server.connections == 3
+            assert alive() == before
+        finally:
+            gc.enable()
+
+    gc.collect()
     scene(play, at_server(authority, tmp_path), lambda s: s.access(trust=trusting(authority)))
 
 

@@ -164,6 +164,28 @@ def test_a_reader_who_is_busy_makes_the_server_wait_only_after_a_while(
     streaming(answer, play)
 
 
+def test_a_busy_reader_whose_connection_breaks_gets_what_has_come_and_then_hears_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_ENOUGH", 100)
+    line = b"x" * 999 + b"\n"
+
+    async def answer(request: Received, wire: Wire) -> bytes:
+        await wire.send(CHUNKED + chunk(line))
+        await asyncio.sleep(1e6)
+        return LAST_CHUNK
+
+    async def play(stream: Stream) -> None:
+        await settle()
+        stream._connection.fail(Unreachable("gone", sent=True))
+        await settle()
+        assert await stream.batch() == [line[:-1]]
+        with pytest.raises(Unreachable, match="gone"):
+            await stream.batch()
+
+    streaming(answer, play)
+
+
 def test_a_refusal_is_an_error_of_its_kind() -> None:
     async def play(stream: Stream) -> None:
         raise AssertionError("there is no stream")

@@ -46,6 +46,11 @@ def start_list(plane: ControlPlane, workload: Workload) -> Process:
 
 def start_ours(plane: ControlPlane, _: Workload) -> Process:
     """Bayplan."""
+    return ours(plane, [sys.executable, "-m", "bayplan"])
+
+
+def ours(plane: ControlPlane, command: list[str]) -> Process:
+    """Bayplan, started by a command of its own."""
     config = plane.folder / "bayplan.yaml"
     document = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -55,7 +60,7 @@ def start_ours(plane: ControlPlane, _: Workload) -> Process:
     config.write_text(yaml.safe_dump(document), encoding="utf-8")
     login = plane.user("bayplan", [ADMINISTRATORS]).kubeconfig
     flags = [f"--config={config}", f"--kubeconfig={login}", "--secure-port=0"]
-    return plane.start("bayplan", [sys.executable, "-m", "bayplan", "run", *flags])
+    return plane.start("bayplan", [*command, "run", *flags])
 
 
 def start_ceiling(plane: ControlPlane, workload: Workload) -> Process:

@@ -133,6 +133,8 @@ class Connection(asyncio.BufferedProtocol):
             self._answered()
         why = str(exc) if exc is not None and str(exc) else "the server closed the connection"
         self._lose(Unreachable(why, sent=True))
+        # Transports over TLS hold their protocol: a circle that only the garbage collector would find, long after.
+        self._transport = None
 
     def _answered(self) -> None:
         waiter, self._waiter = self._waiter, None

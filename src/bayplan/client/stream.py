@@ -54,7 +54,8 @@ class Stream:
         lines, self._unread, self._unread_bytes = self._unread, [], 0
         if self._paused:
             self._paused = False
-            self._connection.transport.resume_reading()
+            if self._connection.is_usable:
+                self._connection.transport.resume_reading()
         return lines
 
     @property
