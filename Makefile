@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test kube prometheus e2e check fix bench bench-engine clean
+.PHONY: help setup demo test kube prometheus e2e check fix docs bench bench-engine clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-14s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ check: $(STAMP) ## Lint, format, types, import directions; changes nothing
 fix: $(STAMP) ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: $(STAMP) ## Write the reference pages from the code, and the site into build/site
+	$(BIN)/python tools/reference.py
+	$(BIN)/python -m zensical build --strict
 
 bench: $(STAMP) kube ## Time whole schedulers beside kube-scheduler (WORKLOADS, NODES, ROUNDS, MODES, OUT, FULL=1)
 	$(BIN)/bayplan bench $(ARGS)

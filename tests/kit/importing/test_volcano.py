@@ -66,8 +66,9 @@ def test_without_the_action_nobody_is_preempted() -> None:
     def making_room(text: str) -> list[str]:
         return [ref.name for ref in profile(imported(text)).plugins["postFilter"]]
 
-    assert "DefaultPreemption" not in making_room(STOCK)
-    assert "DefaultPreemption" in making_room(STOCK.replace("backfill", "backfill, preempt"))
+    assert making_room(STOCK) == ["DynamicResources"]
+    with_it = 'actions: "allocate, preempt"\n' + plugins("{name: priority}")
+    assert "DefaultPreemption" in making_room(with_it)
 
 
 def test_node_order_is_weights() -> None:
@@ -117,6 +118,16 @@ def test_usage() -> None:
     assert result.documents[1]["providers"][0]["url"] == "http://prom:9090"
 
 
+@pytest.mark.parametrize("actions", ["allocate", "allocate, reclaim"])
+def test_queues_are_quotas(actions: str) -> None:
+    result = imported(f'actions: "{actions}"\n' + plugins("{name: proportion}", "{name: capacity}"))
+    at = {point: [ref.name for ref in refs] for point, refs in profile(result).plugins.items()}
+    assert "CapacityScheduling" in at["preFilter"]
+    assert "CapacityScheduling" in at["filter"]
+    assert ("CapacityScheduling" in at["postFilter"]) is ("reclaim" in actions)
+    assert "DefaultPreemption" not in at["postFilter"]
+
+
 def test_predicates() -> None:
     text = "{name: predicates, arguments: {predicate.NodePortsEnable: false, predicate.GPUSharingEnable: true, predicate.X: 1}}"
     result = imported(plugins(text))
@@ -132,7 +143,6 @@ def test_predicates() -> None:
         "numaaware",
         "deviceshare",
         "extender",
-        "capacity",
         "pdb",
         "sla",
         "tdm",

@@ -1,6 +1,7 @@
 """What bayplan has in the place of scheduler-plugins' plugins, and of those that kube-scheduler had once.
 
-Names and arguments: scheduler-plugins, apis/config/v1. Read by ``profiles``.
+Names and arguments: scheduler-plugins, apis/config/v1. Plugins that bayplan has under the same name are not here.
+Read by ``profiles``.
 """
 
 from __future__ import annotations
@@ -146,9 +147,6 @@ COUNTERPARTS: Final[Mapping[str, Counterpart]] = {
         Verdict.BUILT_IN,
         "pod groups of scheduling.x-k8s.io are placed as one wherever that API is served; "
         "the time limit is the group's own scheduleTimeoutSeconds",
-    ),
-    "CapacityScheduling": Counterpart(
-        Verdict.BUILT_IN, "elastic quotas of scheduling.x-k8s.io count wherever that API is served"
     ),
     "TargetLoadPacking": Counterpart(
         Verdict.CHANGED, "", "LowCpuScheduler", ("score",), _target_packing

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.framework.config import types
 from bayplan.framework.config.points import POINT_TYPES
+from bayplan.framework.plugin import POINTS, Plugin
 from bayplan.kit.importing.counterparts import COUNTERPARTS, Counterpart
 from bayplan.kit.importing.draft import Draft, Verdict
 
@@ -119,13 +120,15 @@ class _Importer:
             yield from (str(entry.get("name")) for entry in one.enabled)
 
     def _plugin(self, name: str, args: Any) -> None:
-        counterpart = COUNTERPARTS.get(name)
         theirs = f"{self._where}: {name}"
-        if counterpart is None and name in self._registry:
+        known = self._registry.get(name)
+        if known is not None:
             self._draft.say(Verdict.KEPT, theirs, name)
+            self._leave_points(known, theirs)
             if args is not None:
                 self._args.setdefault(name, args)
             return
+        counterpart = COUNTERPARTS.get(name)
         if counterpart is None:
             counterpart = Counterpart(
                 Verdict.NONE,
@@ -142,6 +145,18 @@ class _Importer:
             if translated and counterpart.name not in self._args:
                 self._args[counterpart.name] = translated
         self._put_in(counterpart, places)
+
+    def _leave_points(self, plugin: type[Plugin], theirs: str) -> None:
+        """Take a plugin of ours out where it has nothing to do, though theirs of the same name has."""
+        for point, one in self._sets.items():
+            if point == "multiPoint" or issubclass(plugin, POINTS.get(point, Plugin)):
+                continue
+            rest = [entry for entry in one.enabled if entry.get("name") != plugin.name]
+            if len(rest) < len(one.enabled):
+                self._draft.say(
+                    Verdict.CHANGED, f"{theirs} at {point}", "", "ours has no need of it"
+                )
+                one.enabled = rest
 
     def _take_out(self, name: str) -> dict[str, dict[str, Any]]:
         """Remove a plugin everywhere; where it was enabled, and how."""

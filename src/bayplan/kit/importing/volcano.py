@@ -12,6 +12,8 @@ from typing import Any, Final
 from bayplan.kit.importing.draft import Draft, Verdict
 
 SCHEDULER_NAME: Final = "volcano"
+#: Ours, for queues.
+QUOTAS: Final = "CapacityScheduling"
 
 _ACTIONS: Final = {
     "enqueue": (Verdict.BUILT_IN, "a gang waits until all of it fits; there is no Inqueue phase"),
@@ -58,8 +60,6 @@ _PLAIN: Final = {
     "priority": (Verdict.BUILT_IN, "PrioritySort"),
     "gang": (Verdict.BUILT_IN, "pod groups are placed as one; write them as scheduling.x-k8s.io PodGroups"),
     "conformance": (Verdict.BUILT_IN, "system-critical priorities are above all others"),
-    "proportion": (Verdict.CHANGED, "queues with weights become ElasticQuotas: min is the share that is due"),
-    "capacity": (Verdict.CHANGED, "queues become ElasticQuotas: deserved is min, capability is max"),
     "drf": (Verdict.CHANGED, "shares between namespaces by ElasticQuota, not by dominant resource"),
     "overcommit": (Verdict.NONE, "gangs are placed when they fit, not let in beforehand"),
     "pdb": (Verdict.BUILT_IN, "DefaultPreemption spares PodDisruptionBudgets where it can"),
@@ -118,6 +118,7 @@ class _Importer:
         self._args: dict[str, dict[str, Any]] = {}
         self._orders_nodes = False
         self._preempts = True
+        self._has_quotas = False
 
     def plugin(self, tier: int, plugin: Mapping[str, Any]) -> None:
         """One plugin of a tier."""
@@ -130,6 +131,8 @@ class _Importer:
             "binpack": self._binpack,
             "usage": self._usage,
             "numaaware": self._numa,
+            "proportion": self._quotas,
+            "capacity": self._quotas,
             "deviceshare": self._devices,
             "extender": self._extender,
         }
@@ -183,7 +186,15 @@ class _Importer:
             filters["disabled"] = [{"name": name} for name in self._filters_off]
         if filters:
             plugins["filter"] = filters
-        if not self._preempts:
+        if self._has_quotas:
+            plugins["preFilter"] = {"enabled": [{"name": QUOTAS}]}
+        if self._has_quotas and self._preempts:
+            # In the other's place: that evicts by priority alone.
+            plugins["postFilter"] = {
+                "enabled": [{"name": QUOTAS}],
+                "disabled": [{"name": "DefaultPreemption"}],
+            }
+        elif not self._preempts:
             plugins["postFilter"] = {"disabled": [{"name": "DefaultPreemption"}]}
         configured = [{"name": name, "args": args} for name, args in self._args.items()]
         return {
@@ -276,6 +287,17 @@ class _Importer:
         }
         self._draft.say(
             Verdict.CHANGED, theirs, "LowCpuScheduler", "cpu.weight and memory.weight count alike"
+        )
+
+    def _quotas(self, theirs: str, arguments: Mapping[str, Any]) -> None:
+        if not self._has_quotas:
+            self._filters.append(QUOTAS)
+        self._has_quotas = True
+        self._draft.say(
+            Verdict.CHANGED,
+            theirs,
+            QUOTAS,
+            "a queue becomes an ElasticQuota of its namespace: its share is min, its capability max",
         )
 
     def _numa(self, theirs: str, arguments: Mapping[str, Any]) -> None:
