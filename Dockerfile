@@ -1,6 +1,7 @@
 # bayplan in a container: `docker build -t bayplan:0.1.0 .`; runs as nobody in particular, needs no file of its own to be written.
 #
-# The chart in deploy/helm/bayplan runs what comes of it. To add plugins that are packages:
+# The chart in deploy/helm/bayplan runs what comes of it. `--build-arg EXTRAS=otel,parquet` adds what spans and the log of decisions as
+# columns need (pyproject.toml has the list). To add plugins that are packages:
 #
 #     FROM bayplan:0.1.0
 #     USER root
@@ -18,8 +19,9 @@ COPY src src
 RUN python -m hatchling build --target wheel --directory dist
 # Without pip: what runs in a cluster has no use for it.
 RUN python -m venv --without-pip /opt/bayplan
+ARG EXTRAS=""
 RUN pip --python /opt/bayplan/bin/python install --no-cache-dir --disable-pip-version-check \
-        --only-binary :all: --constraint requirements/dev.txt dist/bayplan-*.whl
+        --only-binary :all: --constraint requirements/dev.txt "$(echo dist/bayplan-*.whl)${EXTRAS:+[$EXTRAS]}"
 
 FROM python:3.13.14-slim-trixie
 

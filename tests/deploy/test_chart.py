@@ -179,6 +179,24 @@ def test_three_schedulers_share_nothing(tmp_path: Path) -> None:
     assert {"GPUPriorityPlugin", "GPUFragmentation"} <= {ref.name for ref in gpu.plugins["score"]}
 
 
+def test_the_log_of_decisions_has_room_to_write() -> None:
+    record = {"file": "/var/lib/bayplan/decisions.jsonl", "maxFileMegabytes": 50, "maxFiles": 3}
+    pod = one_scheduler(bayplan={"record": record}).one("Deployment")["spec"]["template"]["spec"]
+    (volume,) = (volume for volume in pod["volumes"] if volume["name"] == "decisions")
+    mounts = {mount["name"]: mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+
+    assert volume["emptyDir"] == {"sizeLimit": "200M"}
+    assert mounts["decisions"] == "/var/lib/bayplan"
+    kept = {"name": "kept", "persistentVolumeClaim": {"claimName": "decisions"}}
+    own = one_scheduler(
+        bayplan={"record": record},
+        extraVolumes=[kept],
+        extraVolumeMounts=[{"name": "kept", "mountPath": "/var/lib/bayplan"}],
+    )
+    volumes = own.one("Deployment")["spec"]["template"]["spec"]["volumes"]
+    assert {volume["name"] for volume in volumes} == {"config", "tmp", "kept"}
+
+
 def test_another_configuration_makes_new_pods() -> None:
     def mark(**entry: Any) -> str:
         template: Obj = one_scheduler(**entry).one("Deployment")["spec"]["template"]
@@ -205,6 +223,11 @@ def test_another_configuration_makes_new_pods() -> None:
         pytest.param({"schedulers": [{"name": "A"}]}, "/schedulers/0/name", id="no name for pods"),
         pytest.param({"plugins": {"x.txt": ""}}, "x.txt", id="no Python file"),
         pytest.param({"files": {"config.yaml": ""}}, "config.yaml", id="the chart's own file"),
+        pytest.param(
+            {"bayplan": {"record": {"file": "decisions.jsonl"}}},
+            "bayplan.record.file: decisions.jsonl: write the whole path",
+            id="a log in the read-only folder of the configuration",
+        ),
         pytest.param({"configuration": {"kind": "X"}}, "/configuration/kind", id="another kind"),
         pytest.param(
             {"schedulers": [{"name": "a"}, {"name": "a"}]}, "two are called a", id="one name twice"

@@ -59,6 +59,19 @@ Called as (list $ $entry); gives YAML. Every template goes through all scheduler
 {{- if or (not (hasKey $args "customResources")) $args.customResources }}yes{{ end -}}
 {{- end -}}
 
+{{/* Where the log of decisions is to be written; empty: nowhere, or extraVolumeMounts has a place for it already. */}}
+{{- define "bayplan.recordFolder" -}}
+{{- $file := dig "record" "file" "" .bayplan -}}
+{{- if $file -}}
+{{- if not (hasPrefix "/" $file) -}}
+{{- fail (printf "%s: bayplan.record.file: %s: write the whole path, such as /var/lib/bayplan/decisions.jsonl" .name $file) -}}
+{{- end -}}
+{{- $mounted := false -}}
+{{- range .extraVolumeMounts }}{{ if eq .mountPath (dir $file) }}{{ $mounted = true }}{{ end }}{{ end -}}
+{{- if not $mounted }}{{ dir $file }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Whether it serves pods that name no scheduler, as a kube-scheduler does. */}}
 {{- define "bayplan.servesDefault" -}}
 {{- range .configuration.profiles }}{{ if eq (.schedulerName | default "default-scheduler") "default-scheduler" }}yes{{ end }}{{ end -}}
