@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bayplan.cycle.attempt import attempt
-from bayplan.cycle.outcome import Placed
+from bayplan.cycle.desk import Desk
+from bayplan.cycle.local import LocalHandle
+from bayplan.cycle.outcome import Placed, Unplaced
+from bayplan.cycle.record import Ring
 from bayplan.framework.config import load_config
+from bayplan.framework.dice import Dice
+from bayplan.framework.profile import build_profile
+from bayplan.model.decode import decode
 from bayplan.plugins import default_registry
 from bayplan.testing import decide, make_cluster, make_desk, make_node, make_pod
 
@@ -74,6 +81,26 @@ def test_configurations_of_policies_load(path: Path) -> None:
     loaded = load_config(path, default_registry())
     assert not loaded.warnings
     assert loaded.own.providers
+
+
+def test_two_teams_with_quotas_and_fair_queues() -> None:
+    loaded = load_config(EXAMPLES / "quotas" / "scheduler.yaml", default_registry())
+    assert not loaded.warnings
+    objects = [
+        decode(one) for one in yaml.safe_load_all((EXAMPLES / "quotas" / "teams.yaml").read_text())
+    ]
+    borrowed = [make_pod(f"p{i}", "team-a").on("n").requests(cpu="1") for i in range(6)]
+    cluster = make_cluster(make_node("n").capacity(cpu="32"), *objects, *borrowed)
+    dice = Dice(0)
+    handle = LocalHandle(cluster.view, "bayplan", dice)
+    profile = build_profile(loaded.profiles[0], default_registry(), handle)
+    desk = Desk(cluster, profile, dice, Ring(), handle)
+    ours, theirs = (make_pod("next", f"team-{team}").requests(cpu="1") for team in "ab")
+    refused = attempt(cluster.info(ours.build()), desk)
+    assert isinstance(refused, Unplaced)
+    assert "quota of namespace team-a: cpu 6 of max 6 used" in refused.message
+    assert isinstance(attempt(cluster.info(theirs.build()), desk), Placed)
+    assert profile.queue_sort[0].next_lane(["training", "product"]) == "product"
 
 
 def test_my_custom_plugins() -> None:

@@ -78,6 +78,10 @@ def takes(pod: PodInfo) -> dict[str, int]:
 class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
     """Keeps namespaces within their elastic quotas."""
 
+    #: As many candidates as DefaultPreemption looks for at the least, however many nodes there are: they are tried one by one.
+    min_candidate_nodes_percentage: int = 0
+    min_candidate_nodes_absolute: int = 100
+
     reads = Reads.QUOTAS | Reads.ALL_PODS | Reads.PROMISES
     watches = (Resource.ELASTIC_QUOTA,)
 
