@@ -80,6 +80,8 @@ class Options:
     lease: Lease = Lease()
     serving: Serving = Serving()
     plugin_dirs: Sequence[Path] = ()
+    #: A logging policy; None: the one beside ``config``, if there is one.
+    logging: Path | None = None
     #: A TracingConfiguration; None: no spans.
     tracing: Path | None = None
     #: Decide and say so, but write nothing.

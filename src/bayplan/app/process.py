@@ -24,6 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.app.assembly import Surroundings, assemble
+from bayplan.app.logging_file import logging_file
 from bayplan.app.options import Options, configure, election_settings, rate_limit
 from bayplan.app.providing import pollers_of
 from bayplan.app.serving import serving
@@ -42,6 +43,7 @@ from bayplan.runtime.compare import compare
 from bayplan.runtime.leadership import check_default_scheduler, lease_reference
 from bayplan.runtime.permissions import Permissions, Right, for_groups, needed
 from bayplan.runtime.watchdog import Watchdog
+from bayplan.serve.configz import kube_configuration
 from bayplan.telemetry import events
 from bayplan.telemetry.log import get_logger
 from bayplan.telemetry.metrics import Metrics
@@ -72,14 +74,24 @@ async def serve_scheduler(options: Options, clock: Clock | None = None) -> int:
     Raises:
         BayplanError: it cannot start: the configuration is wrong, or there is no cluster.
     """
+    file = logging_file(options.logging, options.config)
+    if file is not None:
+        file.apply()
     async with opened(options, clock or SystemClock()) as process:
-        return await process.run()
+        watching = asyncio.create_task(file.watch()) if file is not None else None
+        try:
+            return await process.run()
+        finally:
+            if watching is not None:
+                watching.cancel()
 
 
 @asynccontextmanager
 async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
     """A process that is ready to run and shows its pages already. Raises as ``serve_scheduler``."""
     config, registry = configure(options)
+    if debug := _log.v(2):
+        debug.info("Using component config", config=kube_configuration(config))
     access = load(_kubeconfig(options, config), options.context, master=options.master)
     rng = random.Random(secrets.randbits(64))
     metrics = Metrics()
@@ -309,6 +321,8 @@ class Process:
         gc.freeze()
         gc.set_threshold(50_000, 50, 100)
         self.synced = not self.stopping
+        if debug := _log.v(3):
+            debug.info("Handlers synced")
 
     async def _lead(self) -> None:
         if self.elector is None:

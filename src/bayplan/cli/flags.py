@@ -117,6 +117,13 @@ _FLAGS: Final = (
         help="A directory whose *.py files hold plugins.",
     ),
     click.option(
+        "--logging-config",
+        "logging",
+        type=_FILE,
+        default=None,
+        help="A logging policy: which messages are shown in how much detail.",
+    ),
+    click.option(
         "--tracing-config-file",
         "tracing",
         type=_FILE,
@@ -309,6 +316,7 @@ def options_of(given: Mapping[str, Any]) -> Options:
             statusz=gates.get("ComponentStatusz", True),
         ),
         plugin_dirs=given["plugin_dirs"],
+        logging=given["logging"],
         tracing=given["tracing"],
         dry_run=given["dry_run"],
         take_over=given["take_over"],

@@ -53,4 +53,12 @@ def _ask(plugin: PreEnqueuePlugin, queued: Queued) -> Code:
     except PluginError as error:
         _log.error("PreEnqueue plugin failed", error, pod=queued.pod.key, plugin=plugin.name)
         return Code.ERROR
-    return Code.SUCCESS if answer is None else answer.code
+    code = Code.SUCCESS if answer is None else answer.code
+    if debug := _log.v(4):
+        debug.info(
+            "Status after running PreEnqueue plugin",
+            pod=queued.pod.key,
+            plugin=plugin.name,
+            status=code.label,
+        )
+    return code

@@ -105,7 +105,10 @@ class Listener:
         except PluginError as error:
             _log.error("Event hint failed", error, pod=pod.key, event=event.label)
             return "Error"
-        return Hint.SKIP.value if said is Hint.SKIP else Hint.QUEUE.value
+        label = Hint.SKIP.value if said is Hint.SKIP else Hint.QUEUE.value
+        if debug := _log.v(5):
+            debug.info("Hint", pod=pod.key, plugin=self.name, event=event.label, hint=label)
+        return label
 
 
 class Listeners:

@@ -83,6 +83,8 @@ class BindRequests:
 
     async def bind(self, pod: PodInfo, node: str, notes: Mapping[str, str]) -> Rejected | None:
         """Bind; None once the pod is on the node, whoever's request it was."""
+        if debug := _log.v(3):
+            debug.info("Attempting to bind pod to node", pod=pod.key, node=node)
         request = resources.bind(pod.namespace, pod.name, pod.uid, node, notes)
         problem: BayplanError | None = None
         for _ in range(_TRIES):

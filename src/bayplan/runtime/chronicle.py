@@ -128,6 +128,17 @@ class Chronicle:
             for observer in self.observers:
                 observer.decided(attempt)
 
+    def sent(self, queued: Queued, node: str, decision: Decision, began: float) -> None:
+        """The pod is off to its node; of a gang's member this is the first that is heard."""
+        if queued.pod.uid in self._under_way:
+            return
+        attempt = Try(queued, began)
+        attempt.decided_at = self._clock.monotonic()
+        attempt.decision, attempt.node = decision, node
+        self._under_way[attempt.pod.uid] = attempt
+        for observer in self.observers:
+            observer.decided(attempt)
+
     def reached(self, uid: str, stage: str) -> None:
         """A placed pod has come so far."""
         attempt = self._under_way.get(uid)

@@ -25,6 +25,7 @@ from bayplan.runtime.binding import Binding, Board, give_up_room
 from bayplan.runtime.come_back import Setback
 from bayplan.runtime.gangs.turns import GangTurns, Hands
 from bayplan.runtime.points import Points, Timing
+from bayplan.runtime.reporting.scores import tell_scores
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
@@ -202,6 +203,8 @@ class Loop:
     def _alone(self, queued: Queued, now: float) -> None:
         """Decide a pod that waits for no others."""
         pod, counter = queued.pod, self._counters[queued.profile]
+        if debug := _log.v(3):
+            debug.info("Attempting to schedule pod", pod=pod.key)
         extending, desk = self._extending, counter.desk
         if extending is not None and desk.algorithm is None and extending.concerns(pod):
             extending.start(queued, desk, now)
@@ -221,6 +224,8 @@ class Loop:
         self._points.attempt(counter.desk, outcome)
         self._board.chronicle.decided(queued, outcome, now, counter.desk.laps.spent)
         self._board.metrics.algorithm(self._board.clock.monotonic() - now)
+        if debug := _log.v(10):
+            tell_scores(debug, outcome)
         match outcome:
             case Placed():
                 self._place(queued, outcome, counter.desk, now)
@@ -231,6 +236,8 @@ class Loop:
 
     def _is_skipped(self, pod: PodInfo) -> bool:
         if pod.terminating:
+            if debug := _log.v(3):
+                debug.info("Skip schedule deleting pod", pod=pod.key)
             self._board.reporter.skipped_deleting(pod)
             return True
         # News of a pod can bring it into the queue again while it is on its way to a node.
@@ -277,6 +284,7 @@ class Loop:
 
     def _bind(self, queued: Queued, placement: Placement, decision: Decision, now: float) -> None:
         """Off to the API server, or to wait for what Permit wants first."""
+        self._board.chronicle.sent(queued, placement.node, decision, now)
         binding = Binding(queued, placement, decision, now)
         if placement.waits:
             waiting = self._board.waiting

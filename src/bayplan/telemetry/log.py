@@ -14,6 +14,7 @@ Beneath is the standard library's logging, so other libraries' messages come out
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any, Final, Literal, TextIO
 
 from bayplan.telemetry.log_formats import JsonFormatter, TextFormatter
@@ -24,11 +25,35 @@ Format = Literal["text", "json"]
 FIELDS: Final = "bayplan_fields"
 VERBOSITY: Final = "bayplan_v"
 
+#: Shown from this level of a policy on.
+_LEAST: Final = {logging.INFO: 0, logging.WARNING: -1, logging.ERROR: -2}
 #: From here on other libraries' debug messages are shown too.
 _LIBRARIES_DEBUG: Final = 6
 
 #: As ``-v``; one number for the process, as in Kubernetes.
 _verbosity = 0
+
+
+#: What a policy says of some modules, by name; for others ``_verbosity`` holds.
+_levels: dict[str, int] = {}
+#: The same for the loggers that have been asked for, by their full names.
+_known: dict[str, int | None] = {}
+
+
+def set_levels(levels: Mapping[str, int]) -> None:
+    """Have another level for the modules whose names begin so; below 0: not even their plain messages."""
+    global _levels
+    _levels = dict(levels)
+    _known.clear()
+
+
+def _level_of(name: str) -> int:
+    """The level of one logger where there is a policy; the longest name that fits decides."""
+    if name not in _known:
+        fitting = [each for each in _levels if name == each or name.startswith(f"{each}.")]
+        _known[name] = _levels[max(fitting, key=len)] if fitting else None
+    level = _known[name]
+    return _verbosity if level is None else level
 
 
 def verbosity() -> int:
@@ -61,7 +86,8 @@ class Logger:
 
     def v(self, level: int) -> Logger | None:
         """A logger for details, or None (which is false) unless ``-v`` is at least so high."""
-        return Logger(self._logger, self._fields, level) if level <= _verbosity else None
+        limit = _level_of(self._logger.name) if _levels else _verbosity
+        return Logger(self._logger, self._fields, level) if level <= limit else None
 
     def info(self, message: str, /, **fields: Any) -> None:
         """Something went as it should."""
@@ -86,6 +112,8 @@ class Logger:
         fields: dict[str, Any],
         traceback_of: BaseException | None = None,
     ) -> None:
+        if _levels and _LEAST[level] > _level_of(self._logger.name):
+            return
         if self._logger.isEnabledFor(level):
             # Stack level 3: the line that called info, warning or error.
             self._logger.log(

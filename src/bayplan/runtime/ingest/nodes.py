@@ -6,16 +6,19 @@ Fed by the informer of nodes. Which aspects there are, and that a cordon alone w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from bayplan.cluster.nodes import amounts
 from bayplan.framework.events import Action, ClusterEvent, Resource
 from bayplan.runtime.ingest.remembered import allocatable_of, node_of
+from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.cluster.cluster import Cluster
     from bayplan.model.node import Node
     from bayplan.runtime.ingest.waking import Waker
+
+_log: Final = get_logger(__name__)
 
 _Conditions = frozenset[tuple[str, str]]
 
@@ -37,8 +40,12 @@ class Nodes:
             self._cluster.put_node(node)
             if before is None:
                 self._conditions[node.metadata.name] = self._condition_set(node)
+                if debug := _log.v(3):
+                    debug.info("Add event for node", node=node.metadata.name)
                 wake(ClusterEvent.of(Resource.NODE, Action.ADD, None, node))
                 return
+            if debug := _log.v(4):
+                debug.info("Update event for node", node=node.metadata.name)
             for action in self._changes(before, node):
                 wake(ClusterEvent.of(Resource.NODE, action, before, node))
 
@@ -49,6 +56,8 @@ class Nodes:
             self._conditions.pop(name, None)
             if before is None:
                 return
+            if debug := _log.v(3):
+                debug.info("Delete event for node", node=name)
             wake(ClusterEvent.of(Resource.NODE, Action.DELETE, before, None))
             self._cluster.remove_node(name)
 

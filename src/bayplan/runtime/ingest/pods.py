@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _log: Final = get_logger(__name__)
 
+_ADD: Final = (3, "Add event for unscheduled pod")
+_UPDATE: Final = (4, "Update event for unscheduled pod")
+
 
 class Pods:
     """Handler of pods (``client.informer.Handler``)."""
@@ -114,11 +117,14 @@ class Pods:
             self._note_other_node(info, before)
             self._put(info)
             self._queue.remove(key, info.uid, self._clock.monotonic())
+            _tell(3, "Add event for scheduled pod", key)
             self._wake(Action.ADD, None, pod)
         elif before is None or before.uid != info.uid:
             self._put(info)
+            _tell(3, "Add event for scheduled pod", key)
             self._wake(Action.ADD, None, pod)
         elif before.resource_version != info.resource_version:
+            _tell(4, "Update event for scheduled pod", key)
             self._cluster.put_pod(info)
             self._updated(before, info, pod)
 
@@ -145,6 +151,7 @@ class Pods:
         before = self._placed(f"{namespace}/{name}")
         self._cluster.remove_pod(namespace, name, uid)
         if before is not None and (not uid or before.uid == uid):
+            _tell(3, "Delete event for scheduled pod", before.key)
             self._wake(Action.DELETE, pod_of(before), None)
 
     def _placed(self, key: str) -> PodInfo | None:
@@ -174,6 +181,7 @@ class Pods:
         for told in self.on_status:
             told(pod)
         now = self._clock.monotonic()
+        _tell(*(_ADD if known is None else _UPDATE), key)
         if known is None:
             self._put(info)
             group = info.group
@@ -197,6 +205,7 @@ class Pods:
             nominations.put(info, promised)
 
     def _pending_gone(self, info: PodInfo) -> None:
+        _tell(3, "Delete event for unscheduled pod", info.key)
         self._settled(info)
         self._queue.remove(info.key, info.uid, self._clock.monotonic())
         assumed = self._placed(info.key)
@@ -282,3 +291,9 @@ def _lingers(pod: Pod) -> bool:
     """Whether a pod that is being deleted stays for a while; without a time of grace its end is the next news of it."""
     meta = pod.metadata
     return bool(meta.finalizers) or meta.deletion_grace_period_seconds != 0
+
+
+def _tell(level: int, message: str, pod: str) -> None:
+    """As kube-scheduler's event handlers do."""
+    if debug := _log.v(level):
+        debug.info(message, pod=pod)
