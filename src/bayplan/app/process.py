@@ -17,8 +17,8 @@ import random
 import secrets
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +28,7 @@ from bayplan.app.logging_file import logging_file
 from bayplan.app.options import Options, configure, election_settings, rate_limit
 from bayplan.app.providing import pollers_of
 from bayplan.app.serving import serving
+from bayplan.app.signals import first, signals
 from bayplan.app.tracing import open_tracer
 from bayplan.client.api import Api, ApiSettings
 from bayplan.client.config import load
@@ -257,7 +258,7 @@ class Process:
             signal.SIGINT: self.stop,
             signal.SIGUSR2: self.compare_soon,
         }
-        with _signals(handlers):
+        with signals(handlers):
             async with asyncio.TaskGroup() as tasks:
                 helpers = [
                     tasks.create_task(self.scheduler.write_reports()),
@@ -271,12 +272,12 @@ class Process:
                 # The nodes are known by now: what is measured has a row to go to.
                 helpers += [tasks.create_task(poller.run()) for poller in self.pollers]
                 leading = tasks.create_task(self._lead())
-                await _first(self._started, self._stop)
+                await first(self._started, self._stop)
                 if late and not self.stopping:
                     helpers += self._watch(tasks)
                     await self._wait_listed()
                 deciding = tasks.create_task(self._decide())
-                await _first(self._lost, self._stop)
+                await first(self._lost, self._stop)
                 status = await self._end(leading)
                 for task in (*helpers, deciding, leading):
                     task.cancel()
@@ -387,27 +388,3 @@ class Process:
         if self.elector is not None:
             await self.elector.release()
         return 0
-
-
-@contextmanager
-def _signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> Iterator[None]:
-    """Signal handlers for as long as a block runs."""
-    loop = asyncio.get_running_loop()
-    for number, handler in handlers.items():
-        loop.add_signal_handler(number, handler)
-    try:
-        yield
-    finally:
-        for number in handlers:
-            loop.remove_signal_handler(number)
-
-
-async def _first(*events: asyncio.Event) -> None:
-    """Until one of the events has come."""
-    loop = asyncio.get_running_loop()
-    waits = [loop.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
