@@ -26,6 +26,7 @@ REASONS: Final = (
     "needs a cluster of yours",
     "needs the network",
     "CI runs it",
+    "make e2e runs it",
     "an excerpt",
 )
 _NOT_RUN: Final = re.compile(r"\*(?:Not run|这里不运行): (?P<reason>.+?)[.。]\*")

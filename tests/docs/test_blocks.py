@@ -19,6 +19,7 @@ NOT_RUN = {
     "needs a cluster of yours": 2,
     "needs the network": 0,
     "CI runs it": 2,
+    "make e2e runs it": 1,
     "an excerpt": 0,
 }
 #: Tried, or plain text: pictures, output, files in other formats.

@@ -63,15 +63,15 @@ class Reader:
         assert done.returncode == 0, f"{line}\n{done.stdout}"
         return done.stdout
 
-    def start_what_is_installed(self) -> None:
+    def start_what_is_installed(self, release: str = "bayplan") -> None:
         """What a kubelet would do next: start the container of the release, with its account and its configuration."""
         plane = self._stage.plane
-        chart = Rendered(self.run("helm get manifest bayplan --namespace kube-system"))
-        login = plane.service_account("bayplan").kubeconfig
+        chart = Rendered(self.run(f"helm get manifest {release} --namespace kube-system"))
+        login = plane.service_account(release).kubeconfig
         with closing(Port()) as free:
             port = free.number
-        words = command(chart, "bayplan", plane.folder / "bayplan", login)
-        plane.start("bayplan", [*words, "--bind-address=127.0.0.1", f"--secure-port={port}"])
+        words = command(chart, release, plane.folder / release, login)
+        plane.start(release, [*words, "--bind-address=127.0.0.1", f"--secure-port={port}"])
 
 
 def test_the_page_can_be_followed(stage: Stage, tmp_path: Path) -> None:
