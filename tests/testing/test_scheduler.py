@@ -66,6 +66,14 @@ def test_a_plugin_that_raises_fails_the_test() -> None:
         decide(make_pod("p"), make_cluster(make_node("a")), Broken)
 
 
+def test_without_a_word_everything_wakes() -> None:
+    class Silent(FilterPlugin):
+        def filter_node(self, pod: PodInfo, node: NodeInfo) -> Rejected | None:
+            return Rejected("no")
+
+    assert wakes(Silent, make_pod("p"), (Resource.NODE, Action.UPDATE_NODE_TAINT))
+
+
 @pytest.mark.parametrize(
     ("event", "node", "expected"),
     [

@@ -25,6 +25,7 @@ from bayplan.framework.plugin import Plugin
 from bayplan.framework.profile import build_profile
 from bayplan.framework.registry import Registry
 from bayplan.plugins import default_plugins
+from bayplan.queueing.hints import declared
 from bayplan.testing.builders import NodeBuilder, PodBuilder
 
 
@@ -166,13 +167,16 @@ def wakes(
     new: NodeBuilder | PodBuilder | Any = None,
     args: dict[str, Any] | None = None,
 ) -> bool:
-    """Whether an event gives another chance to a pod that the plugin turned down: ``wakes_on`` and its hints."""
+    """Whether an event gives another chance to a pod that the plugin turned down: ``wakes_on`` and its hints.
+
+    A plugin without ``wakes_on`` hears of everything.
+    """
     info = Cluster().info(pod.build())
     before, after = (one.build() if isinstance(one, _BUILDERS) else one for one in (old, new))
     asked = msgspec.convert(args or {}, plugin.args_type)
     return any(
         wake.covers(*event) and (wake.hint is None or wake.hint(info, before, after) is Hint.QUEUE)
-        for wake in plugin(asked).wakes_on()
+        for wake in declared(plugin(asked))
     )
 
 
