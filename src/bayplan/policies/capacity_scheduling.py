@@ -161,6 +161,7 @@ class Ledger:
         self._moved = supposed.by_namespace
         self._asks = {name: amount for name, amount in takes(pod).items() if amount > 0}
         self._own_promised: dict[str, int] = {}
+        self._borrowing: dict[str, bool] = {}
         self._all_promised: dict[str, int] = {}
         for other, _ in view.promised():
             if other.key != pod.key and other.key not in supposed.added:
@@ -173,12 +174,18 @@ class Ledger:
         own = other.namespace == self._pod.namespace
         if own and other.priority < self._pod.priority:
             return
-        if not own and self._quotas.borrowed(other.namespace):
+        if not own and self._borrows(other.namespace):
             return
         for name, amount in takes(other).items():
             self._all_promised[name] = self._all_promised.get(name, 0) + amount
             if own:
                 self._own_promised[name] = self._own_promised.get(name, 0) + amount
+
+    def _borrows(self, namespace: str) -> bool:
+        known = self._borrowing.get(namespace)
+        if known is None:
+            known = self._borrowing[namespace] = bool(self._quotas.borrowed(namespace))
+        return known
 
     def _own(self, name: str) -> int:
         """What the namespace uses of a resource, the pod not counted."""

@@ -37,6 +37,7 @@ POINTS_OF = {
     # Not Kubernetes':
     "LowCpu": "filter score",
     "OtherSort": "queueSort",
+    "CapacityScheduling": "preFilter filter postFilter",
 }
 
 

@@ -43,6 +43,12 @@ HEAD = "profiles:\n- schedulerName: s\n  plugins:\n    "
             id="a misspelt name under disabled",
         ),
         pytest.param(
+            "multiPoint: {enabled: [{name: CapacityScheduling}]}",
+            "line 5: profiles[0].plugins.postFilter: DefaultPreemption is enabled beside CapacityScheduling and evicts "
+            "pods that CapacityScheduling spares; disable it at postFilter",
+            id="a rival in preemption",
+        ),
+        pytest.param(
             "multiPoint: {disabled: [{name: Bogus}]}",
             'line 6: profiles[0].plugins.multiPoint.disabled[0]: "Bogus" would not run here anyway',
             id="no default",

@@ -14,6 +14,7 @@ from bayplan.framework.config.points import (
     NEEDS_PREFILTER,
     NEEDS_PRESCORE,
     POINT_TYPES,
+    SPARING_PREEMPTION,
     UNUSED_POINTS,
 )
 
@@ -53,7 +54,20 @@ def advise(
     for point in UNUSED_POINTS:
         if plugins.at(point).enabled:
             report.warn((*path, point), "not used: pods of a group are placed one by one")
+    _rival_preemption(running, path, report)
     _idle_disabled(plugins, multi_point, path, report)
+
+
+def _rival_preemption(running: Mapping[str, Sequence[str]], path: Path, report: Report) -> None:
+    """DefaultPreemption beside a plugin that is there to spare pods which it would evict."""
+    at_work = running["postFilter"]
+    for name in SPARING_PREEMPTION:
+        if name in at_work and "DefaultPreemption" in at_work:
+            report.warn(
+                (*path, "postFilter"),
+                f"DefaultPreemption is enabled beside {name} and evicts pods that {name} spares; "
+                "disable it at postFilter",
+            )
 
 
 def scores_without_prescore(running: Mapping[str, Sequence[str]]) -> list[str]:

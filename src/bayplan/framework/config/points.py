@@ -59,6 +59,9 @@ UNUSED_POINTS: Final[dict[str, frozenset[str]]] = {
     "placementScore": frozenset({"NodeResourcesFit", "PodGroupPodsCount"}),
 }
 
+#: Preemption plugins that spare pods which DefaultPreemption would evict: they are to take its place.
+SPARING_PREEMPTION: Final = ("CapacityScheduling", "PreemptionToleration")
+
 #: Names that upstream knows to be gone.
 REMOVED: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
