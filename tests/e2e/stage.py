@@ -108,6 +108,22 @@ class Stage:
         self.schedulers.append(running)
         return running
 
+    def start_container(
+        self, chart: Rendered, name: str, namespace: str = "kube-system"
+    ) -> Running:
+        """Start a container of what is installed already, as a kubelet would; on a port of its own on loopback, like all here."""
+        plane = self.plane
+        admin = plane.user(f"admin-{name}", ["system:masters"])
+        login = plane.service_account(name, namespace).kubeconfig
+        with contextlib.closing(Port()) as free:
+            port = free.number
+        words = containers.command(chart, name, plane.folder / name, login)
+        words += [f"--bind-address={LOOPBACK}", f"--secure-port={port}"]
+        process = plane.start(name, words)
+        running = Running(name, "bayplan", process, port, admin.certificate, admin.key)
+        self.schedulers.append(running)
+        return running
+
     def _admit(self, name: str, chart: Rendered) -> Path:
         """The login of the service account that the chart makes for this scheduler."""
         if name not in self._accounts:

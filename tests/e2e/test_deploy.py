@@ -14,9 +14,10 @@ import pytest
 from bayplan.errors import NotFound
 from bayplan.testing.control_plane import Obj, wait_until
 from bayplan.testing.control_plane.ports import Port
-from tests.deploy.chart import CHART, ROOT, SEVERAL, helm, render
+from tests.deploy.chart import CHART, RIGHTS, ROOT, SEVERAL, helm, render
 from tests.deploy.test_chart import PLUGIN, everything
 from tests.e2e.stage import Stage, node, pod
+from tests.e2e.test_profiles import who_scheduled
 from tests.e2e.test_serving import page
 
 pytestmark = pytest.mark.e2e
@@ -193,3 +194,35 @@ def test_prometheus_may_read_the_metrics_and_nothing_else(stage: Stage) -> None:
 
     wait_until(lambda: page(scheduler, "/metrics", token)[0] == 200, "metrics for Prometheus", 30)
     assert page(scheduler, "/configz", token)[0] == 403
+
+
+def test_three_schedulers_side_by_side_place_their_own_pods(stage: Stage) -> None:
+    """The values file as it is: for all, for GPUs, for batch work."""
+    stage.add(node("gpus").capacity({"nvidia.com/gpu": "2"}), node("fuller"), node("empty"))
+    stage.add(pod("there", scheduler="nobody").on("fuller").requests(cpu="1", memory="1Gi"))
+    stage.add({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "here"}})
+    chart = render({}, SEVERAL, namespace="here")
+    stage.add(*chart.of_kind("ConfigMap", *RIGHTS))
+    names = ["default-scheduler", "gpu-scheduler", "batch-scheduler"]
+    for name in names:
+        stage.start_container(chart, name, namespace="here")
+    for scheduler in stage.schedulers:
+        scheduler.wait_ready()
+
+    on_gpu = pod("gpu", scheduler="gpu-scheduler")
+    # The API server wants a limit beside the request of such a resource.
+    one = {"nvidia.com/gpu": "1"}
+    on_gpu.manifest["spec"]["containers"][0]["resources"] = {"requests": one, "limits": one}
+    stage.add(on_gpu)
+    stage.add(pod("batch", scheduler="batch-scheduler").requests(cpu="100m", memory="100Mi"))
+    stage.add(pod("any", scheduler="default-scheduler").requests(cpu="1", memory="1Gi"))
+
+    where = stage.wait_bound("default/gpu", "default/batch", "default/any")
+    assert where["default/gpu"] == "gpus"
+    assert where["default/batch"] == "fuller"
+    assert where["default/any"] != "fuller"
+    leases = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}"
+    for place in (("kube-system", "kube-scheduler"), ("here", names[1]), ("here", names[2])):
+        assert stage.plane.admin.get(leases.format(*place))["spec"]["holderIdentity"]
+    for key, name in zip(("gpu", "batch", "any"), (names[1], names[2], names[0]), strict=True):
+        assert who_scheduled(stage, f"default/{key}") == name

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from bayplan.testing.control_plane.ports import Port
 from tests.deploy.chart import ROOT, Rendered, helm
-from tests.deploy.containers import command
 from tests.e2e.stage import Stage, node
+from tests.e2e.subjects import Running
 
 pytestmark = pytest.mark.e2e
 
@@ -63,15 +61,10 @@ class Reader:
         assert done.returncode == 0, f"{line}\n{done.stdout}"
         return done.stdout
 
-    def start_what_is_installed(self, release: str = "bayplan") -> None:
+    def start_what_is_installed(self, release: str = "bayplan") -> Running:
         """What a kubelet would do next: start the container of the release, with its account and its configuration."""
-        plane = self._stage.plane
-        chart = Rendered(self.run(f"helm get manifest {release} --namespace kube-system"))
-        login = plane.service_account(release).kubeconfig
-        with closing(Port()) as free:
-            port = free.number
-        words = command(chart, release, plane.folder / release, login)
-        plane.start(release, [*words, "--bind-address=127.0.0.1", f"--secure-port={port}"])
+        manifest = self.run(f"helm get manifest {release} --namespace kube-system")
+        return self._stage.start_container(Rendered(manifest), release)
 
 
 def test_the_page_can_be_followed(stage: Stage, tmp_path: Path) -> None:
@@ -90,6 +83,10 @@ def test_the_page_can_be_followed(stage: Stage, tmp_path: Path) -> None:
     for line in lines:
         if line.startswith(NOT_RUN):
             continue
+        if line.startswith("helm uninstall bayplan"):
+            # As long as it has its rights; a kubelet would end it after that.
+            assert stage.audit() == []
+            assert stage.schedulers[0].process.stop() == 0
         said = reader.run(line)
         if line.startswith("helm install bayplan"):
             reader.start_what_is_installed()
