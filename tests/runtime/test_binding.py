@@ -8,6 +8,8 @@ from typing import ClassVar
 import pytest
 
 from bayplan import CycleState, PodInfo, Rejected
+from bayplan.client.lanes import Lane
+from bayplan.client.request import Request
 from bayplan.framework.plugin import (
     PermitPlugin,
     PostBindPlugin,
@@ -226,6 +228,27 @@ def test_stopping_lets_bindings_come_to_their_end() -> None:
         # Its room is given up, and nobody is told of an end that the next scheduler makes good.
         assert Ledger.log.count("unreserve") == 1
         assert bench.api.condition("default/held") == {}
+
+    on_bench(scenario, Ledger)
+
+
+def test_the_next_leader_does_not_wait_long_for_last_words() -> None:
+    async def scenario(bench: Bench) -> None:
+        send = bench.api.send
+
+        async def slow(request: Request, lane: Lane, *, timeout_s: float | None = None) -> bytes:
+            if request.path.endswith("/events"):
+                await asyncio.sleep(3600)
+            return await send(request, lane, timeout_s=timeout_s)
+
+        bench.api.send = slow  # type: ignore[method-assign]
+        bench.add_nodes(make_node("a"))
+        bench.api.create(make_pod("web"))
+        await bench.until_bound("default/web")
+        loop = asyncio.get_running_loop()
+        before = loop.time()
+        await bench.scheduler.finish(within_s=15)
+        assert loop.time() - before == pytest.approx(5, abs=0.1)
 
     on_bench(scenario, Ledger)
 

@@ -31,6 +31,9 @@ _log: Final = get_logger(__name__)
 #: As kube-scheduler: a pod that has ended holds nothing, and its leaving the selection arrives as a deletion.
 POD_FIELDS: Final = "status.phase!=Succeeded,status.phase!=Failed"
 
+#: The next leader waits while the last events are written, of which a busy API server may have thousands before it.
+_LAST_WORDS_S: Final = 5.0
+
 
 @dataclass(frozen=True, slots=True)
 class Feed:
@@ -88,7 +91,7 @@ class Scheduler:
             _log.warning("Bindings took too long and were broken off", bindings=broken_off)
         last_words = asyncio.gather(self.evictor.finish(), self.board.reporter.recorder.drain())
         try:
-            await asyncio.wait_for(last_words, within_s)
+            await asyncio.wait_for(last_words, min(within_s, _LAST_WORDS_S))
         except TimeoutError:
             _log.warning("Some events were not written any more")
 
