@@ -25,40 +25,6 @@ Called as (list $ $entry); gives YAML. Every template goes through all scheduler
 {{- end }}
 {{- end -}}
 
-{{/* Whether the configuration names a provider of this type. Called as (list $scheduler type); empty: it does not. */}}
-{{- define "bayplan.provides" -}}
-{{- $type := index . 1 -}}
-{{- range (index . 0).bayplan.providers }}{{ if eq .type $type }}yes{{ end }}{{ end -}}
-{{- end -}}
-
-{{/* Whether a profile enables a plugin. Called as (list $scheduler name); empty: none does. */}}
-{{- define "bayplan.uses" -}}
-{{- $name := index . 1 -}}
-{{- range (index . 0).configuration.profiles -}}
-{{- range $point, $set := .plugins }}{{ range $set.enabled }}{{ if eq .name $name }}yes{{ end }}{{ end }}{{ end -}}
-{{- end -}}
-{{- end -}}
-
-{{/* The arguments of a plugin, as YAML: the first that a profile has. Called as (list $scheduler name). */}}
-{{- define "bayplan.args" -}}
-{{- $name := index . 1 -}}
-{{- $found := dict -}}
-{{- range (index . 0).configuration.profiles -}}
-{{- range .pluginConfig }}{{ if eq .name $name }}{{ $found = merge $found (.args | default dict) }}{{ end }}{{ end -}}
-{{- end -}}
-{{- toYaml $found -}}
-{{- end -}}
-
-{{/* Where scheduling policies are, if a profile goes by any: the ConfigMap as namespace/name, and whether they are objects too. */}}
-{{- define "bayplan.policyMap" -}}
-{{- $args := include "bayplan.args" (list . "SchedulingPolicy") | fromYaml -}}
-{{- if hasKey $args "configMap" }}{{ $args.configMap }}{{ else }}kube-system/scheduling-policies{{ end -}}
-{{- end -}}
-{{- define "bayplan.policyObjects" -}}
-{{- $args := include "bayplan.args" (list . "SchedulingPolicy") | fromYaml -}}
-{{- if or (not (hasKey $args "customResources")) $args.customResources }}yes{{ end -}}
-{{- end -}}
-
 {{/* Where the log of decisions is to be written; empty: nowhere, or extraVolumeMounts has a place for it already. */}}
 {{- define "bayplan.recordFolder" -}}
 {{- $file := dig "record" "file" "" .bayplan -}}
@@ -70,11 +36,6 @@ Called as (list $ $entry); gives YAML. Every template goes through all scheduler
 {{- range .extraVolumeMounts }}{{ if eq .mountPath (dir $file) }}{{ $mounted = true }}{{ end }}{{ end -}}
 {{- if not $mounted }}{{ dir $file }}{{ end -}}
 {{- end -}}
-{{- end -}}
-
-{{/* Whether it serves pods that name no scheduler, as a kube-scheduler does. */}}
-{{- define "bayplan.servesDefault" -}}
-{{- range .configuration.profiles }}{{ if eq (.schedulerName | default "default-scheduler") "default-scheduler" }}yes{{ end }}{{ end -}}
 {{- end -}}
 
 {{/* The lease, as namespace/name. */}}
