@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -39,9 +40,9 @@ class Scene:
             self.pods.append(info)
         return self
 
-    def attempt(self) -> GangOutcome:
+    def attempt(self, plan: Mapping[str, str] | None = None) -> GangOutcome:
         members = [Member(pod, self.desk) for pod in self.pods]
-        outcome = attempt_gang(self.group, members, self.cluster)
+        outcome = attempt_gang(self.group, members, self.cluster, plan=plan)
         check(self.cluster)
         return outcome
 
@@ -212,3 +213,34 @@ def test_every_member_has_a_record_of_its_own(count: int) -> None:
     assert set(decisions) == {pod.name for pod in scene.pods}
     assert {decision.gang for decision in decisions.values()} == {outcome.message}
     assert decisions["w-1"].picture().reasons() == {"Insufficient cpu": 1}
+
+
+def test_a_plan_goes_before_the_members_own_order() -> None:
+    scene = Scene(node("a", cpu="4"), node("b", cpu="4"), min_member=3)
+    small = workers(2, cpu="2")
+    scene.add(*small, make_pod("large").requests(cpu="4"))
+    # In their own order, the small ones take a node each.
+    assert isinstance(scene.attempt(), GangUnplaced)
+    plan = {"default/w-0": "a", "default/w-1": "a", "default/large": "b"}
+    outcome = scene.attempt(plan)
+    assert isinstance(outcome, GangPlaced)
+    assert {held.member.pod.key: held.outcome.node for held in outcome.held} == plan
+
+
+def test_a_plan_that_does_not_hold_any_more_is_passed_over() -> None:
+    scene = Scene(node("a", cpu="4"), node("b", cpu="4"), min_member=2)
+    scene.add(*workers(2, cpu="2"))
+    # The filters have the last word: nodes that are gone, and nodes that have not the room.
+    for plan in ({"default/w-0": "gone", "default/w-1": "a"}, {"default/w-0": "a"}):
+        outcome = scene.attempt(plan)
+        assert isinstance(outcome, GangPlaced)
+        for held in outcome.held:
+            scene.cluster.forget(held.member.pod)
+
+
+def test_a_plan_on_which_the_filters_do_not_agree_is_no_place() -> None:
+    scene = Scene(node("a", cpu="4").taint("dedicated"), min_member=2)
+    scene.add(*workers(2, cpu="2"))
+    outcome = fail(scene.attempt({"default/w-0": "a", "default/w-1": "a"}))
+    assert "untolerated taint" in outcome.message
+    assert scene.placed == []

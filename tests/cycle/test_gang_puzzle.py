@@ -33,7 +33,9 @@ def question(
 ) -> Question:
     desk = make_desk(cluster)
     room = room_of([(cluster.info(one.build()), desk) for one in pods])
-    return question_of(room, cluster.view, len(pods), topology)
+    found = question_of(room, cluster.view, len(pods), topology)
+    assert found is not None
+    return found
 
 
 def test_what_greedy_misses() -> None:
@@ -54,8 +56,20 @@ def test_the_fullest_nodes_are_used() -> None:
 
 def test_no_way_is_said_so() -> None:
     cluster = make_cluster(node("a", 4), node("b", 4))
-    asked = question(cluster, [pod("w-0", 3), pod("w-1", 3), pod("w-2", 3)])
+    asked = question(cluster, [pod("w-0", 3), pod("w-1", 3), pod("w-2", 2)])
     assert solve(asked.puzzle) == Solution(status="INFEASIBLE")
+
+
+def test_what_cannot_be_is_not_asked() -> None:
+    cluster = make_cluster(node("a", 4, "one"), node("b", 4, "two"))
+    desk = make_desk(cluster)
+    pods = [(cluster.info(pod(f"w-{i}", 2).build()), desk) for i in range(4)]
+    room = room_of(pods)
+    assert question_of(room, cluster.view, 4) is not None
+    assert question_of(room, cluster.view, 4, GroupTopology("rack")) is None
+    assert question_of(room_of(pods[:2]), cluster.view, 2, GroupTopology("rack")) is not None
+    three = room_of([(cluster.info(pod(f"b-{i}", 3).build()), desk) for i in range(3)])
+    assert question_of(three, cluster.view, 3) is None
 
 
 def test_all_in_one_domain() -> None:

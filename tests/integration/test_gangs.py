@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from bayplan.cycle.gang_solver import Solution, solve
 from bayplan.embedded.definitions import POD_GROUPS, install
 from bayplan.embedded.faults import Fault, refusal_of
+from bayplan.runtime.solver_process import Task
 from bayplan.testing import PodBuilder, make_node
 from tests.integration.rig import Rig, make_pod, on_rig
 
@@ -74,6 +76,62 @@ def test_case_42_room_for_nine_of_ten_binds_none(tmp_path: Path) -> None:
             await rig.until_bound(*(f"train-{n}" for n in range(10)))
 
     on_cluster(scenario, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_solver_finds_what_the_members_own_order_misses(tmp_path: Path) -> None:
+    pytest.importorskip("ortools", reason="the extra bayplan[solver] is not installed")
+
+    async def scenario(rig: Rig) -> None:
+        rig.add(node("a", "4"), node("b", "4"))
+        gang(rig, "train", 3)
+        async with rig.scheduler(config={"own": {"gangs": {"solver": True}}}) as process:
+            in_line = InLine()
+            solving = process.scheduler.loop.gang_turns.solving
+            assert solving is not None
+            solving.solver = in_line
+            rig.add(*workers("train", 2, "2"), worker("train", 2, "4"))
+            await rig.until_bound("train-0", "train-1", "train-2")
+            assert rig.node_of("train-0") == rig.node_of("train-1") != rig.node_of("train-2")
+            assert in_line.asked == 1
+            # Nothing can be found for three that need all of a node each: nobody is asked.
+            gang(rig, "more", 3)
+            rig.add(*workers("more", 3, "4"))
+            await rig.until(lambda: rig.failures("more-0"))
+            assert in_line.asked == 1
+
+    on_cluster(scenario, tmp_path)
+
+
+class InLine:
+    """The solver in this process: another one knows nothing of virtual time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def solve(self, task: Task) -> Solution:
+        self.asked += 1
+        return solve(task.puzzle, task.limits)
+
+    async def close(self) -> None:
+        """Nothing to end."""
+
+
+def test_a_group_of_an_api_that_is_not_served_is_told_of_and_its_pods_go_alone(
+    tmp_path: Path,
+) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(node("a", "4"))
+        async with rig.scheduler():
+            pod = make_pod("nginx-1").label("pod-group.scheduling.sigs.k8s.io", "nginx-group")
+            rig.add(pod, worker("train", 0))
+            await rig.until_bound("nginx-1", "train-0")
+            await rig.until(lambda: len(rig.notes("PodGroupNotServed")) == 2)
+            first = next(note for note in rig.notes("PodGroupNotServed") if "nginx" in note)
+            assert first.startswith('pod group "nginx-group": the API server does not serve')
+            assert "deploy/crds/podgroups.scheduling.x-k8s.io.yaml" in first
+
+    on_rig(scenario, tmp_path)
 
 
 def test_case_42_two_gangs_that_fit_alone_but_not_together(tmp_path: Path) -> None:

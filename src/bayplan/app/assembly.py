@@ -14,6 +14,7 @@ import numpy as np
 from bayplan.app.extenders import foreign
 from bayplan.app.policies import policies_wanted, policy_feeds
 from bayplan.app.recording import recording
+from bayplan.app.solver import solving
 from bayplan.client import resources
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.pods import ASSUMED
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from bayplan.framework.algorithm import Algorithm
     from bayplan.framework.config import Configuration
     from bayplan.framework.registry import Registry
+    from bayplan.runtime.solving import Solving
 
 #: What is watched beside pods and nodes, and what the queue calls it; None: it wakes nobody.
 _OBJECTS: Final[tuple[tuple[resources.Resource[Any], Resource | None], ...]] = (
@@ -163,7 +165,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     evictor = Evictor(api, clock, metrics, recorder, waiting, around.may_write)
     counters = {name: Counter.of(desk) for name, desk in desks.items()}
     loop = Loop(board, counters, pods, binder, evictor)
-    keeper = _keeper(board, api, recorder, loop)
+    keeper = _keeper(board, api, recorder, loop, solving(config, seed))
     feeds = [
         *_groups(cluster, queue, waker, clock),
         *_feeds(cluster, waker, pods, volumes, desks.values()),
@@ -246,12 +248,15 @@ def _groups(cluster: Cluster, queue: SchedulingQueue, waker: Waker, clock: Clock
         yield Feed(kind, groups, optional=True, on_served=groups.on_served)
 
 
-def _keeper(board: Board, api: Sender, recorder: Recorder, loop: Loop) -> Keeper:
-    """Who looks after pod groups between their turns."""
+def _keeper(
+    board: Board, api: Sender, recorder: Recorder, loop: Loop, solver: Solving | None
+) -> Keeper:
+    """Who looks after pod groups between their turns, and who helps when their turn comes to nothing."""
     cluster, clock, may_write = board.cluster, board.clock, board.may_write
     statuses = GroupStatuses(api, clock, cluster, may_write)
     dismissal = Dismissal(api, clock, cluster, recorder, board.waiting, may_write)
     loop.gang_turns.on_turn = statuses.was_short
+    loop.gang_turns.solving = solver
     return Keeper(board, statuses, dismissal, FinishedMembers(api))
 
 
@@ -263,6 +268,8 @@ def _close_circles(scheduler: Scheduler, services: Services, waker: Waker) -> No
         board.queue.activate(woken, board.clock.monotonic())
         loop.wake()
 
+    if (helper := loop.gang_turns.solving) is not None:
+        helper.on_answer = lambda key: activate(each.pod for each in board.queue.members(key))
     services.activate = activate
     services.bindings.news = pods
     scheduler.evictor.activate = activate

@@ -20,7 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bayplan.cycle.confined import GANG
+import numpy as np
+
+from bayplan.cycle.confined import GANG, Confined, confined
 from bayplan.cycle.gang_room import room_of
 from bayplan.cycle.gang_topology import Domain, choose
 from bayplan.cycle.gang_trial import (
@@ -40,6 +42,7 @@ from bayplan.errors import PluginError
 
 if TYPE_CHECKING:
     from bayplan.cluster.cluster import Cluster
+    from bayplan.cluster.view import ClusterView
     from bayplan.framework.preemption import Nominated
     from bayplan.model.pod_group import Group
 
@@ -79,6 +82,7 @@ def attempt_gang(
     cluster: Cluster,
     agree: Agree = reserve_and_permit,
     told: Told = nobody_listens,
+    plan: Mapping[str, str] | None = None,
 ) -> GangOutcome:
     """Give nodes to as many of these members as the group needs, or to none of them.
 
@@ -88,6 +92,7 @@ def attempt_gang(
         cluster: written to: members that are placed stay assumed.
         agree: asked of each placement once it is assumed.
         told: hears of every attempt.
+        plan: a node for each member by ``namespace/name``, as the solver found it; tried before all others.
     """
     need = cluster.gangs.lacking(group.key)
     if need > len(members):
@@ -98,6 +103,8 @@ def attempt_gang(
     ways = _ways(group, members, cluster, need)
     if isinstance(ways, str):
         return _refused(group, members, f"gang {group.key.name}: {ways}")
+    if plan:
+        ways = (_as_planned(plan, members[0].desk.view), *ways)
     best: Trial | None = None
     for way in ways:
         trial = Trial(cluster, way, agree, told)
@@ -140,6 +147,20 @@ def _ways(
 
 def _inside(domain: Domain) -> Way:
     return Way(lambda member: domain.advice(member.advice), name=str(domain))
+
+
+def _as_planned(plan: Mapping[str, str], view: ClusterView) -> Way:
+    """Each member on the node that the plan has for it, and nowhere else; the filters decide."""
+    rows = {key: view.row_of(node) for key, node in plan.items()}
+
+    def confine(member: Member) -> Confined:
+        allowed = np.zeros(len(view.nodes), np.bool_)
+        row = rows.get(member.pod.key)
+        if row is not None:
+            allowed[row] = True
+        return confined(allowed, "node(s) other than the one that was planned", member.advice)
+
+    return Way(confine, by_class=False, name="the solver's plan")
 
 
 def _refused(group: Group, members: Sequence[Member], message: str, *why: str) -> GangUnplaced:

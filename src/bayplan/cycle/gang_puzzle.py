@@ -54,9 +54,14 @@ class Question:
 
 def question_of(
     room: Room, view: ClusterView, needed: int, topology: GroupTopology | None = None
-) -> Question:
-    """The puzzle of these members; ``topology`` only where all of them must be in one domain."""
+) -> Question | None:
+    """The puzzle of these members; ``topology`` counts where all of them must be in one domain.
+
+    None where no order of the members could place so many.
+    """
     domains = _domains(view, room, topology)
+    if room.bounds(domains, int(domains.max(initial=0)) + 1).max(initial=0) < needed:
+        return None
     rows = np.flatnonzero(_usable(room) & (domains >= 0))
     alike: defaultdict[bytes, list[int]] = defaultdict(list)
     slots = np.array([need.slots for need in room.needs], np.int64)

@@ -96,7 +96,9 @@ class Scheduler:
             _log.warning("Some events were not written any more")
 
     async def close(self) -> None:
-        """Hang up on foreign extenders; end the log of decisions."""
+        """Hang up on foreign extenders, end the solver and the log of decisions."""
+        if self.loop.gang_turns.solving is not None:
+            await self.loop.gang_turns.solving.close()
         if self.extending is not None:
             await self.extending.close()
         if self.decision_log is not None:

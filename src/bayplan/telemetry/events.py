@@ -58,6 +58,11 @@ def gang_incomplete(why: str) -> EventText:
     return EventText("Warning", "GangIncomplete", "Evicting", truncate(why))
 
 
+def group_not_served(why: str) -> EventText:
+    """A pod says that it is in a group, of a kind that this cluster does not know; it is scheduled alone."""
+    return EventText("Warning", "PodGroupNotServed", "Scheduling", truncate(why))
+
+
 def leading(identity: str) -> EventText:
     """An instance got hold of the lease."""
     return EventText("Normal", "LeaderElection", "LeaderElection", f"{identity} became leader")

@@ -13,9 +13,13 @@ from typing import TYPE_CHECKING, Final
 
 from bayplan.cycle.confined import GANG
 from bayplan.cycle.gang import GangOutcome, GangPlaced, GangUnplaced, attempt_gang
+from bayplan.cycle.gang_puzzle import question_of
+from bayplan.cycle.gang_room import room_of
 from bayplan.cycle.gang_trial import Member
 from bayplan.queueing.entry import Rejection
 from bayplan.runtime.come_back import Setback
+from bayplan.runtime.gangs.unserved import Unserved
+from bayplan.runtime.solving import Progress
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from bayplan.model.pod_group import GroupKey
     from bayplan.queueing.entry import Queued
     from bayplan.runtime.binding import Board
+    from bayplan.runtime.solving import Solving
 
 _log: Final = get_logger(__name__)
 
@@ -61,6 +66,9 @@ class GangTurns:
         self._hands = hands
         #: Told how an attempt ended: what a group is short of; empty where it has a place.
         self.on_turn: Callable[[GroupKey, str], None] = lambda _key, _short: None
+        self._unserved = Unserved(board.reporter.recorder)
+        #: Asked where the members' own order finds no place; None: nobody is.
+        self.solving: Solving | None = None
 
     def decides(self, pod: PodInfo) -> GroupKey | None:
         """The group that decides about a pod; None where the pod is decided alone.
@@ -69,6 +77,8 @@ class GangTurns:
         """
         key = self._gangs.of(pod)
         if key is None:
+            if pod.group is not None:
+                self._unserved.meet(pod, pod.group)
             return None
         group = self._gangs.group(key)
         if group is None or self._gangs.lacking(key) or group.topology is not None:
@@ -112,6 +122,8 @@ class GangTurns:
             rejection = Rejection(frozenset((GANG,)))
             self._send_back(todo, Setback(f'pod group "{key.name}" not found', rejection), now)
             return
+        solving = self.solving
+        answered = solving is not None and solving.progress(key) is Progress.ANSWERED
         outcome = attempt_gang(
             group,
             [
@@ -121,7 +133,14 @@ class GangTurns:
             board.cluster,
             self._hands.agree,
             lambda member, found: self._hands.told(member.desk, found),
+            solving.take(key) if solving is not None else None,
         )
+        if solving is not None:
+            if isinstance(outcome, GangPlaced):
+                solving.forget(key)
+            elif not answered:
+                # One answer for each failure: a plan that came to nothing is no reason to ask again at once.
+                self._ask(solving, outcome)
         seconds = board.clock.monotonic() - now
         board.metrics.algorithm(seconds)
         board.metrics.gang_attempt(profile, _result(outcome), seconds)
@@ -132,6 +151,18 @@ class GangTurns:
             case GangUnplaced():
                 self.on_turn(key, outcome.message)
                 self._wait(outcome, todo, now)
+
+    def _ask(self, solving: Solving, outcome: GangUnplaced) -> None:
+        """Have the solver look, if there is anything to be found; its answer wakes the members."""
+        group = outcome.group
+        needed = self._gangs.lacking(group.key)
+        if outcome.errors or solving.progress(group.key) is not Progress.NEW or needed < 2:
+            return
+        room = room_of((member.pod, member.desk) for member in outcome.members)
+        view = self._board.cluster.view
+        question = question_of(room, view, needed, group.topology)
+        if question is not None:
+            solving.ask(group.key, question)
 
     def _go(self, outcome: GangPlaced, todo: dict[str, Queued], now: float) -> None:
         for held in outcome.held:
