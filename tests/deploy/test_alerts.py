@@ -136,6 +136,15 @@ def slow(seconds: str) -> dict[str, str]:
         ),
         pytest.param(
             "SchedulerStuck",
+            {
+                f'scheduler_pending_pods{{{A},queue="active"}}': "7x60",
+                f'scheduler_schedule_attempts_total{{{A},result="scheduled"}}': "60x60",
+            },
+            True,
+            id="pods wait in vain where there is no leader election",
+        ),
+        pytest.param(
+            "SchedulerStuck",
             WELL | {f'scheduler_pending_pods{{{A},queue="active"}}': "7x60"},
             False,
             id="pods wait for their turn, and others are tried",
