@@ -13,7 +13,7 @@ from bayplan.embedded.definitions import POD_GROUPS, install
 from bayplan.embedded.faults import Fault, refusal_of
 from bayplan.runtime.solver_process import Task
 from bayplan.testing import PodBuilder, make_node
-from tests.integration.rig import Rig, make_pod, on_rig
+from tests.integration.rig import HIGH, LOW, Rig, make_pod, on_rig
 
 LABEL = "scheduling.x-k8s.io/pod-group"
 
@@ -345,6 +345,47 @@ def test_members_that_are_done_count(tmp_path: Path) -> None:
             rig.add(worker("train", 9))
             await rig.until_bound("train-9")
             await rig.pass_s(300)
+            assert rig.leaving() == []
+
+    on_cluster(scenario, tmp_path)
+
+
+def test_a_gang_preempts_as_one(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(node("a", "4"), node("b", "4"))
+        gang(rig, "train", 4)
+        async with rig.scheduler():
+            rig.add(*(make_pod(f"low-{n}", LOW).requests(cpu="2") for n in range(4)))
+            await rig.until_bound(*(f"low-{n}" for n in range(4)))
+            rig.add(
+                *(
+                    make_pod(f"train-{n}", HIGH).label(LABEL, "train").requests(cpu="2")
+                    for n in range(4)
+                )
+            )
+            await rig.until(lambda: len(rig.leaving()) == 4)
+            assert bound(rig, "train") == []
+            for n in range(4):
+                rig.delete("pods", f"low-{n}")
+            await rig.until(lambda: len(bound(rig, "train")) == 4)
+            group = rig.api.store.get(POD_GROUPS, "train", "default")["metadata"]["uid"]
+            assert rig.notes("Preempted") == [f"Preempted by podgroup {group} on node cluster"] * 4
+
+    on_cluster(scenario, tmp_path)
+
+
+def test_no_pod_is_evicted_for_a_gang_that_would_not_fit_all_the_same(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(node("a", "4"))
+        gang(rig, "train", 3)
+        async with rig.scheduler():
+            rig.add(*(make_pod(f"low-{n}", LOW).requests(cpu="2") for n in range(2)))
+            await rig.until_bound("low-0", "low-1")
+            for n in range(3):
+                pod = make_pod(f"train-{n}", HIGH).label(LABEL, "train").requests(cpu="2")
+                rig.add(pod)
+            await rig.until(lambda: rig.failures("train-2"))
+            await rig.pass_s(100)
             assert rig.leaving() == []
 
     on_cluster(scenario, tmp_path)

@@ -22,6 +22,7 @@ from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any
 
 from bayplan.cluster.changes import Reads
+from bayplan.cluster.devices import Held
 from bayplan.cluster.kin import pod_info
 from bayplan.cluster.podinfo import PodInfo
 from bayplan.cluster.scheduling_policies import effective_pod
@@ -293,6 +294,15 @@ class Cluster(Tables):
         if row is not None and self.pods.is_assumed(row) and self.pods.uids[row] == pod.uid:
             self._displace(row)
             self.gangs.waits(pod)
+
+    def displace(self, row: int) -> None:
+        """Suppose that a placed pod is gone; whoever does so puts it back."""
+        self._displace(row)
+
+    def replace(self, pod: PodInfo, *, assumed: bool, devices: Held | None) -> None:
+        """Put back a pod that was displaced, with the shared devices that it had."""
+        self._place(pod, pod.node_name, assumed=assumed)
+        self.nodes.devices.give_back(pod.key, devices)
 
     def _update(self, row: int, pod: PodInfo) -> None:
         node_row = int(self.pods.node_row.data[row])

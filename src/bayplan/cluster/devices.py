@@ -97,6 +97,14 @@ class Devices:
             for device in held.devices:
                 self.taken[device].data[held.row] -= held.milli
 
+    def give_back(self, key: str, held: Held | None) -> None:
+        """A pod has these again, whatever it was given meanwhile."""
+        self.displace(key)
+        if held is not None:
+            for device in held.devices:
+                self.taken[device].data[held.row] += held.milli
+            self.held[key] = held
+
     def free(self, row: int, count: int) -> list[int]:
         """What is left of each device of a node that has so many."""
         known = self.taken[:count]

@@ -112,7 +112,7 @@ class Gangs:
             return GroupApi.NATIVE in self.served
         return GroupApi.COSCHEDULING in self.served or GroupApi.FORMER in self.served
 
-    def keys(self) -> Iterator[GroupKey]:
+    def __iter__(self) -> Iterator[GroupKey]:
         """Every group that has an object."""
         return iter(self._groups)
 
@@ -237,6 +237,17 @@ class Gangs:
             standing.finished = count
             self._note_complete(key, standing)
             self.changed.add(key)
+
+    def memory(self, key: GroupKey) -> tuple[bool, int]:
+        """What the counts of a group would forget if all its pods left for a moment."""
+        standing = self.standing(key)
+        return standing.complete, standing.finished
+
+    def remember(self, key: GroupKey, memory: tuple[bool, int]) -> None:
+        """All its pods are back."""
+        standing = self._standings.get(key)
+        if standing is not None:
+            standing.complete, standing.finished = memory
 
     def _note_complete(self, key: GroupKey, standing: Standing) -> None:
         group = self.group(key)

@@ -107,6 +107,12 @@ class PodTable:
         """The pods of a node; the caller does not change the list."""
         return self._on_node[node_row] if node_row < len(self._on_node) else []
 
+    def rearrange(self, node_row: int, keys: list[str]) -> None:
+        """Bring the pods of a node into this order of arrival; it must be the pods that are there."""
+        rows = [self.row_of[key] for key in keys]
+        assert sorted(rows) == sorted(self._on_node[node_row])
+        self._on_node[node_row][:] = rows
+
     def on_nodes(self, node_rows: list[int]) -> list[list[int]]:
         """The same for many nodes; a loop of its own, because a call per node takes longer than the rest."""
         on_node = self._on_node

@@ -53,8 +53,10 @@ def attempt(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Outcome:
         desk.handle.deciding = False
 
 
-def attempt_member(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Outcome:
-    """The same for one of many that are decided together: it makes no room for itself alone."""
+def attempt_member(
+    pod: PodInfo, desk: Desk, advice: Advice | None = None, *, quiet: bool = False
+) -> Outcome:
+    """The same for one of many that are decided together: it makes no room for itself alone. ``quiet``: nobody hears of it."""
     desk.handle.deciding = True
     desk.laps.begin()
     try:
@@ -62,7 +64,8 @@ def attempt_member(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Ou
             decision = evaluate(pod, desk, advice)
         else:
             decision = custom.decide(pod, desk.algorithm, desk.profile, desk.view)
-        desk.ring.add(decision)
+        if not quiet:
+            desk.ring.add(decision)
         if decision.chosen >= 0:
             return Placed(pod, decision.node, decision, decision.evaluation.state)
         return _unplaced(decision, decision.picture())
@@ -112,6 +115,14 @@ def evaluate(pod: PodInfo, desk: Desk, advice: Advice | None = None) -> Decision
     decision = Decision(pod, evaluation, overrides, advice)
     _choose(decision, desk)
     return decision
+
+
+def passes(pod: PodInfo, desk: Desk, row: int) -> bool:
+    """Whether a node passes all filters for a pod, promises to others counted in."""
+    evaluation = desk.classes.evaluation(pod)
+    if evaluation.feasible is None or not evaluation.feasible.open[row]:
+        return False
+    return row not in turned_down_by_promises(pod, evaluation, desk)
 
 
 def _choose(decision: Decision, desk: Desk) -> None:

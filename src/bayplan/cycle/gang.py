@@ -17,12 +17,13 @@ for groups in files. What is short is worded by ``cycle.shortage``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from bayplan.cycle.confined import GANG, Confined, confined
+from bayplan.cycle.gang_preempt import GangPreemption, GangRoom, NoGangRoom
 from bayplan.cycle.gang_room import room_of
 from bayplan.cycle.gang_topology import Domain, choose
 from bayplan.cycle.gang_trial import (
@@ -45,6 +46,10 @@ if TYPE_CHECKING:
     from bayplan.cluster.view import ClusterView
     from bayplan.framework.preemption import Nominated
     from bayplan.model.pod_group import Group
+
+
+#: Emptying nodes domain by domain takes time: so many domains at most.
+_TRIED_WITH_EVICTIONS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ class GangUnplaced:
     errors: Sequence[Failed] = ()
     #: Members to which nodes are promised while victims leave, by ``namespace/name``.
     nominated: Mapping[str, Nominated] = field(default_factory=dict)
+    #: Whether nodes promised to members earlier are not kept for them any longer.
+    promises_end: bool = True
 
 
 GangOutcome = GangPlaced | GangUnplaced
@@ -101,12 +108,9 @@ def attempt_gang(
         # What wakes pods that lack room wakes these.
         return _refused(group, members, short, "NodeResourcesFit")
     ways = _ways(group, members, cluster, need)
-    if isinstance(ways, str):
-        return _refused(group, members, f"gang {group.key.name}: {ways}")
-    if plan:
-        ways = (_as_planned(plan, members[0].desk.view), *ways)
+    planned = () if not plan else (_as_planned(plan, members[0].desk.view),)
     best: Trial | None = None
-    for way in ways:
+    for way in (*planned, *ways.promising):
         trial = Trial(cluster, way, agree, told)
         try:
             trial.place(members)
@@ -120,17 +124,29 @@ def attempt_gang(
         trial.undo()
         if best is None or len(trial.held) > len(best.held):
             best = trial
-    assert best is not None, "a gang is tried somewhere"
-    return _unplaced(group, members, best)
+    room = _make_room(group, members, cluster, ways, agree)
+    if best is None:
+        nowhere = _refused(group, members, ways.why_none, "NodeResourcesFit", "NodeAffinity")
+        return _with_room(nowhere, room)
+    return _with_room(_unplaced(group, members, best), room)
 
 
-def _ways(
-    group: Group, members: Sequence[Member], cluster: Cluster, need: int
-) -> Sequence[Way] | str:
-    """Where the members are tried, the best first; a text where there is no use in trying."""
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Where members are tried."""
+
+    #: The best first.
+    promising: Sequence[Way] = (ANYWHERE,)
+    #: Those that have no room as it is; evictions may change that.
+    hopeless: Sequence[Way] = ()
+    why_none: str = ""
+
+
+def _ways(group: Group, members: Sequence[Member], cluster: Cluster, need: int) -> _Ways:
+    """All domains of the label that the group names, or the whole cluster."""
     topology = group.topology
     if topology is None:
-        return (ANYWHERE,)
+        return _Ways()
     pods = cluster.pods
     nodes = {
         cluster.nodes.names[int(pods.node_row.data[pods.row_of[key]])]
@@ -139,14 +155,29 @@ def _ways(
     try:
         room = room_of((member.pod, member.desk) for member in members)
     except PluginError as error:
-        return str(error)
+        return _Ways((), (), f"gang {group.key.name}: {error}")
     choice = choose(topology, room, members[0].desk.view, need, nodes)
     ways = [ANYWHERE if domain is None else _inside(domain) for domain in choice.ways()]
-    return ways or choice.shortage(need)
+    why_none = "" if ways else f"gang {group.key.name}: {choice.shortage(need)}"
+    return _Ways(ways, [_inside(domain) for domain in choice.hopeless], why_none)
+
+
+def _make_room(
+    group: Group, members: Sequence[Member], cluster: Cluster, ways: _Ways, agree: Agree
+) -> GangRoom | NoGangRoom:
+    """Whether evictions help, in one of the ways in which the members may be placed."""
+    found: GangRoom | NoGangRoom = NoGangRoom("")
+    need = cluster.gangs.lacking(group.key)
+    for way in (*ways.promising, *ways.hopeless)[:_TRIED_WITH_EVICTIONS]:
+        trial = Trial(cluster, way, agree, None)
+        found = GangPreemption(group, cluster, trial, need).run(members)
+        if isinstance(found, GangRoom):
+            break
+    return found
 
 
 def _inside(domain: Domain) -> Way:
-    return Way(lambda member: domain.advice(member.advice), name=str(domain))
+    return Way(lambda member: domain.advice(member.advice), domain.rows, name=str(domain))
 
 
 def _as_planned(plan: Mapping[str, str], view: ClusterView) -> Way:
@@ -181,3 +212,11 @@ def _unplaced(group: Group, members: Sequence[Member], trial: Trial) -> GangUnpl
     # Where nobody turned a member down (there are no nodes), nobody can say what would help it: it is tried again by and by.
     why = frozenset[str]() if unsaid else frozenset(rejected_by)
     return GangUnplaced(group, trial.words, members, why, tuple(errors))
+
+
+def _with_room(unplaced: GangUnplaced, room: GangRoom | NoGangRoom) -> GangUnplaced:
+    """The same, with what came of looking for victims."""
+    if isinstance(room, GangRoom):
+        return replace(unplaced, nominated=room.nominated, promises_end=False)
+    message = unplaced.message + (f"; preemption: {room.reason}" if room.reason else "")
+    return replace(unplaced, message=message, promises_end=room.promises_end)

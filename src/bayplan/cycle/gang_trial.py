@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.cycle import reserve
-from bayplan.cycle.attempt import attempt_member
+from bayplan.cycle.attempt import attempt_member, passes
 from bayplan.cycle.confined import GANG
 from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
+from bayplan.cycle.preempt import Chain
 from bayplan.cycle.reserve import Placement
 from bayplan.errors import PluginError
 from bayplan.telemetry.log import get_logger
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from bayplan.cycle.advice import Advice
     from bayplan.cycle.desk import Desk
     from bayplan.cycle.record import Decision
-    from bayplan.framework.status import Rejected
+    from bayplan.framework.status import Mask, Rejected
 
 _log: Final = get_logger(__name__)
 
@@ -44,6 +45,8 @@ class Way:
 
     #: The nodes that one member may have; with what extenders have said of it. None: no limits.
     confine: Callable[[Member], Advice | None] | None = None
+    #: The same by row, where it is the same for all of them.
+    rows: Mask | None = None
     #: Whether the limits are the same for alike members.
     by_class: bool = True
     #: What is tried, for the message: ``topology.kubernetes.io/zone=a``.
@@ -86,9 +89,10 @@ def reserve_and_permit(placement: Placement) -> Rejected | None:
 class Trial:
     """Members being placed: what is assumed so far, and the way back."""
 
-    def __init__(self, cluster: Cluster, way: Way, agree: Agree, told: Told) -> None:
+    def __init__(self, cluster: Cluster, way: Way, agree: Agree, told: Told | None) -> None:
+        """``told``: None: it is a what-if, of which nobody hears."""
         self._cluster = cluster
-        self._way = way
+        self.way = way
         self._agree = agree
         self._told = told
         self.held: list[Held] = []
@@ -118,6 +122,35 @@ class Trial:
                 return
             todo = [member for member, _ in self.missed]
 
+    def place_again(self) -> None:
+        """Those that found nothing, once more: there is more room now."""
+        self._known.clear()
+        self.place([member for member, _ in self.missed])
+
+    # --- members that stand where they are -----------------------------------------------------------------------------
+
+    def is_local(self, held: Held) -> bool:
+        """Whether nothing that happens on other nodes changes what the filters say of this one."""
+        evaluation = held.outcome.decision.evaluation
+        chain = Chain.of(held.member.desk.profile, evaluation.prefilter.skipped)
+        return chain.is_row_local
+
+    def still_fits(self, held: Held) -> bool:
+        """Whether a member would be let onto its node again, others being there now."""
+        pod, node, desk = held.member.pod, held.outcome.node, held.member.desk
+        for error in reserve.unreserve(held.placement):
+            _log.error("Unreserve failed", error, pod=pod.key)
+        self._cluster.forget(pod)
+        row = self._cluster.nodes.row_of[node]
+        desk.handle.deciding = True
+        try:
+            fits = passes(pod, desk, row)
+        finally:
+            desk.handle.deciding = False
+            self._cluster.assume(pod, node)
+            self._agree(held.placement)
+        return fits
+
     def _is_worth_another_look(self) -> bool:
         """Only being near to others becomes possible by others being placed."""
         return any(
@@ -130,8 +163,11 @@ class Trial:
         known = self._said_of_its_like(member)
         if known is not None:
             return known
-        outcome = attempt_member(member.pod, member.desk, self._way.advice(member))
-        self._told(member, outcome)
+        outcome = attempt_member(
+            member.pod, member.desk, self.way.advice(member), quiet=self._told is None
+        )
+        if self._told is not None:
+            self._told(member, outcome)
         if isinstance(outcome, Placed):
             self.decisions.append(outcome.decision)
             return self._hold(member, outcome)
@@ -150,7 +186,8 @@ class Trial:
         if said is None or placed != len(self.held):
             return None
         decision = said.decision.of_its_like(member.pod)
-        member.desk.ring.add(decision)
+        if self._told is not None:
+            member.desk.ring.add(decision)
         self.decisions.append(decision)
         return replace(said, pod=member.pod, decision=decision)
 
@@ -159,7 +196,7 @@ class Trial:
         pod = member.pod
         return not (
             member.advice is not None
-            or not self._way.by_class
+            or not self.way.by_class
             or pod.nominated_node
             or self._cluster.nominations.node_of(pod.key)
         )

@@ -83,6 +83,12 @@ def preempted_note(preemptor: PodInfo, node: str, *, in_memory: bool = False) ->
     return f"Preempted by pod {preemptor.uid} on node {node}{tail}"
 
 
+def preempted_by_group_note(group_uid: str, *, in_memory: bool = False) -> str:
+    """The same where a pod group preempts as one: it is not about one node."""
+    tail = " (in kube-scheduler memory)." if in_memory else ""
+    return f"Preempted by podgroup {group_uid} on node cluster{tail}"
+
+
 class PreemptExtender(Protocol):
     """A foreign service that may narrow the choice."""
 

@@ -23,6 +23,7 @@ from bayplan.framework.preemption import (
     PREEMPTION_BY_SCHEDULER,
     Nominated,
     disruption_message,
+    preempted_by_group_note,
     preempted_note,
 )
 from bayplan.telemetry import events
@@ -53,6 +54,16 @@ class _NotLeadingError(BayplanError):
 
 
 @dataclass(frozen=True, slots=True)
+class Gang:
+    """Pods that preempt as one."""
+
+    #: Of their group.
+    uid: str
+    #: All that were decided together, the preemptor among them.
+    members: Sequence[PodInfo]
+
+
+@dataclass(frozen=True, slots=True)
 class Preemption:
     """A pod, the node it is to get, and who has to go for it."""
 
@@ -61,6 +72,13 @@ class Preemption:
     victims: Sequence[PodInfo]
     #: Whom PreEnqueue asks; None where nothing in the profile preempts.
     evictions: Evictions | None
+    #: The gang that preempts as one; None for a pod that does so alone.
+    gang: Gang | None = None
+
+    @property
+    def preemptors(self) -> Sequence[PodInfo]:
+        """Who waits for the victims to go."""
+        return (self.preemptor,) if self.gang is None else self.gang.members
 
 
 class Evictor:
@@ -87,15 +105,22 @@ class Evictor:
         #: How often in a row a preemptor's evictions have failed, by uid.
         self._failures: dict[str, int] = {}
 
-    def start(self, preemptor: PodInfo, nominated: Nominated, evictions: Evictions | None) -> None:
-        """Begin to evict. The preemptor stays out of the queue from now on, until all victims are told to go."""
+    def start(
+        self,
+        preemptor: PodInfo,
+        nominated: Nominated,
+        evictions: Evictions | None,
+        gang: Gang | None = None,
+    ) -> None:
+        """Begin to evict. Preemptors stay out of the queue from now on, until all victims are told to go."""
         victims = nominated.to_delete
         if not victims:
             return  # all of them are on their way out already
         self._metrics.preemption(len(nominated.victims))
+        preemption = Preemption(preemptor, nominated, victims, evictions, gang)
         if evictions is not None:
-            evictions.begin(preemptor.uid, victims[-1].uid)
-        preemption = Preemption(preemptor, nominated, victims, evictions)
+            for each in preemption.preemptors:
+                evictions.begin(each.uid, victims[-1].uid)
         task = asyncio.get_running_loop().create_task(self._carry_out(preemption))
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -140,21 +165,25 @@ class Evictor:
 
     def _end(self, preemption: Preemption, *, evicted: bool) -> None:
         """Let the preemptor in again: when the last victim is seen to leave, or as soon as it is clear that it stays."""
-        evictions, uid = preemption.evictions, preemption.preemptor.uid
+        evictions = preemption.evictions
         if evictions is None:
             return
-        last = preemption.victims[-1].uid
-        if evicted and evictions.waits_for(uid, last):
+        last, waits = preemption.victims[-1].uid, False
+        for preemptor in preemption.preemptors:
+            if evicted and evictions.waits_for(preemptor.uid, last):
+                waits = True
+            else:
+                evictions.end(preemptor.uid)
+        if waits:
             # An attempt before that would be in vain. Should the watch be interrupted, it is made nevertheless.
             asyncio.get_running_loop().call_later(_SEEN_WITHIN_S, self._stop_waiting, preemption)
-        else:
-            evictions.end(uid)
 
     def _stop_waiting(self, preemption: Preemption) -> None:
-        evictions, preemptor = preemption.evictions, preemption.preemptor
-        if evictions is not None and evictions.waits_for(preemptor.uid, preemption.victims[-1].uid):
-            evictions.end(preemptor.uid)
-            self.activate([preemptor])
+        evictions, last = preemption.evictions, preemption.victims[-1].uid
+        for preemptor in preemption.preemptors if evictions is not None else ():
+            if evictions is not None and evictions.waits_for(preemptor.uid, last):
+                evictions.end(preemptor.uid)
+                self.activate([preemptor])
 
     def forget(self, uid: str) -> None:
         """A preemptor has what it wants, or is gone."""
@@ -197,11 +226,14 @@ class Evictor:
             await asyncio.gather(*(self._evict(victim, preemption) for victim in first))
         ):
             return False
-        preemptor, evictions = preemption.preemptor, preemption.evictions
-        if evictions is not None and not evictions.only_last_left(preemptor.uid):
-            # Its end was seen while the preemptor had to wait for the others: nothing else would wake it now.
-            self.activate([preemptor])
-            return True
+        evictions = preemption.evictions
+        if evictions is not None:
+            preemptors = preemption.preemptors
+            overtaken = [each for each in preemptors if not evictions.only_last_left(each.uid)]
+            if overtaken:
+                # Its end was seen while the preemptor had to wait for the others: nothing else would wake it now.
+                self.activate(overtaken)
+                return True
         return await self._evict(last, preemption)
 
     async def _evict(self, victim: PodInfo, preemption: Preemption) -> bool:
@@ -218,7 +250,11 @@ class Evictor:
             except BayplanError as error:
                 _log.error("Cannot evict pod", error, pod=victim.key, preemptor=preemptor.key)
                 return False
-        text = events.preempted(preempted_note(preemptor, node, in_memory=in_memory))
+        if preemption.gang is None:
+            note = preempted_note(preemptor, node, in_memory=in_memory)
+        else:
+            note = preempted_by_group_note(preemption.gang.uid, in_memory=in_memory)
+        text = events.preempted(note)
         self._recorder.record(preemptor.spec.scheduler_name, victim, text, related=preemptor)
         return True
 

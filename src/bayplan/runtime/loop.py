@@ -31,11 +31,12 @@ from bayplan.telemetry.log import get_logger
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cycle.record import Decision
+    from bayplan.framework.preemption import Nominated
     from bayplan.framework.status import Rejected
     from bayplan.framework.victims.evictions import Evictions
     from bayplan.queueing.entry import Queued
     from bayplan.runtime.binding import Binder
-    from bayplan.runtime.eviction import Evictor
+    from bayplan.runtime.eviction import Evictor, Gang
     from bayplan.runtime.extending.attempts import Extending
     from bayplan.runtime.ingest.pods import Pods
 
@@ -93,6 +94,7 @@ class Loop:
             self._agree,
             self._points.attempt,
             self._bind,
+            self._evict,
             self._alone,
             self._break_off,
         )
@@ -261,6 +263,12 @@ class Loop:
             )
         setback = Setback(outcome.message, Rejection(outcome.rejected_by), promised)
         self._board.come_back.later(queued, setback, now)
+
+    def _evict(self, queued: Queued, nominated: Nominated, gang: Gang) -> None:
+        """Room is made for a gang."""
+        self._board.metrics.preemption_attempt()
+        counter = self._counters[queued.profile]
+        self._evictor.start(queued.pod, nominated, counter.evictions, gang)
 
     def _place(self, queued: Queued, outcome: Placed, desk: Desk, now: float) -> None:
         board = self._board

@@ -167,6 +167,17 @@ class Candidates:
             left = left[price[left] == price[left].min()]
         return int(left[0])
 
+    def by_price(self) -> list[int]:
+        """The numbers of all candidates, the cheapest first."""
+        if not len(self):
+            return []
+        prices = [
+            np.concatenate([trial.price[step][kept] for trial, kept in self._kept])
+            for step in range(5)
+        ]
+        order: list[int] = np.lexsort(prices[::-1]).tolist()
+        return order
+
     def row(self, number: int) -> int:
         """The node row of a candidate."""
         trial, i = self._at(number)

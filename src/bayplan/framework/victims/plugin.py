@@ -7,9 +7,11 @@ the nodes that could do. Nothing is acted on: whoever runs the attempt deletes t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayplan.cluster.placed import PlacedPods
 from bayplan.cluster.pods import DISRUPTED, TERMINATING
@@ -21,6 +23,7 @@ from bayplan.framework.plugin import PostFilterPlugin, PreEnqueuePlugin
 from bayplan.framework.preemption import Nominated, NoRoom
 from bayplan.framework.status import Code, Rejected, unresolvable
 from bayplan.framework.victims.candidates import Candidates, cheapest_proposal
+from bayplan.framework.victims.companions import companions_of
 from bayplan.framework.victims.evictions import Evictions
 from bayplan.framework.victims.messages import aggregate, none_available
 from bayplan.framework.victims.search import Search
@@ -28,7 +31,7 @@ from bayplan.framework.victims.search import Search
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.cluster.view import ClusterView
-    from bayplan.framework.preemption import Failures
+    from bayplan.framework.preemption import DryRun, Failures
     from bayplan.framework.state import CycleState
     from bayplan.framework.status import Mask
     from bayplan.framework.victims.importance import Positions
@@ -109,7 +112,8 @@ class PreemptionPlugin(PreEnqueuePlugin, PostFilterPlugin):
             return NoRoom(none_available(view.node_count, found.objections))
         if self.handle.dry_run.extenders:
             return self._narrowed(pod, view, found)
-        return self._nominated(pod, view, found, found.cheapest())
+        chosen = self._cheapest(pod, view, state, found)
+        return chosen or NoRoom(none_available(view.node_count, found.objections))
 
     def _candidates(
         self, pod: PodInfo, view: ClusterView, state: CycleState, failures: Failures
@@ -123,10 +127,46 @@ class PreemptionPlugin(PreEnqueuePlugin, PostFilterPlugin):
             Search(pod, view, state, self.handle.dry_run, lower).run(rows, found)
         return found
 
+    def all_candidates(
+        self,
+        pod: PodInfo,
+        view: ClusterView,
+        state: CycleState,
+        rows: NDArray[np.intp],
+        dry_run: DryRun,
+    ) -> Candidates:
+        """Each of these nodes where evictions make room for the pod: for whoever needs several of them."""
+        found = Candidates(len(rows) + 1)  # never enough: all are tried
+        Search(pod, view, state, dry_run, self._lower_pods(pod, view, state)).run(rows, found)
+        return found
+
     def enough(self, nodes: int) -> int:
         """How many candidates end the search, one that violates no budget among them."""
         share = nodes * self.min_candidate_nodes_percentage // 100
         return min(max(share, self.min_candidate_nodes_absolute), nodes)
+
+    def _cheapest(
+        self, pod: PodInfo, view: ClusterView, state: CycleState, found: Candidates
+    ) -> Nominated | None:
+        """The cheapest candidate that breaks no gang; else the cheapest whose gangs may go as a whole; None: there is none."""
+        cluster = view.cluster
+        if not len(cluster.gangs):
+            return self._nominated(pod, view, found, found.cheapest())
+        fallback = None
+        for number in found.by_price():
+            proposal = self._nominated(pod, view, found, number)
+            companions = companions_of(proposal.victims, cluster)
+            if not companions:
+                return proposal
+            if fallback is None and self._may_all_go(pod, companions, view, state):
+                fallback = replace(proposal, victims=[*proposal.victims, *companions])
+        return fallback
+
+    def _may_all_go(
+        self, pod: PodInfo, others: Sequence[PodInfo], view: ClusterView, state: CycleState
+    ) -> bool:
+        rows = np.array([view.cluster.pods.row_of[other.key] for other in others], np.intp)
+        return bool(self.evictable(pod, PlacedPods(view.cluster, rows), state).all())
 
     def _nominated(
         self, pod: PodInfo, view: ClusterView, found: Candidates, number: int

@@ -8,7 +8,7 @@ line, to a group of which the others are on nodes already (``cluster.gangs.lacki
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from bayplan.cycle.confined import GANG
@@ -18,6 +18,7 @@ from bayplan.cycle.gang_room import room_of
 from bayplan.cycle.gang_trial import Member
 from bayplan.queueing.entry import Rejection
 from bayplan.runtime.come_back import Setback
+from bayplan.runtime.eviction import Gang
 from bayplan.runtime.gangs.unserved import Unserved
 from bayplan.runtime.solving import Progress
 from bayplan.telemetry.log import get_logger
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from bayplan.cycle.outcome import Outcome
     from bayplan.cycle.record import Decision
     from bayplan.cycle.reserve import Placement
+    from bayplan.framework.preemption import Nominated
     from bayplan.framework.status import Rejected
     from bayplan.model.pod_group import GroupKey
     from bayplan.queueing.entry import Queued
@@ -50,6 +52,8 @@ class Hands:
     told: Callable[[Desk, Outcome], None]
     #: Bind a pod that is assumed.
     send: Callable[[Queued, Placement, Decision, float], None]
+    #: Evict for a gang: its first member with all victims, and who waits for them.
+    evict: Callable[[Queued, Nominated, Gang], None]
     #: Decide a pod as one that stands alone.
     alone: Callable[[Queued, float], None]
     #: Deciding broke off by a mistake of ours.
@@ -141,6 +145,9 @@ class GangTurns:
             elif not answered:
                 # One answer for each failure: a plan that came to nothing is no reason to ask again at once.
                 self._ask(solving, outcome)
+                if solving.progress(key) is Progress.ASKED:
+                    # Nobody has to go before it is known whether they fit without that.
+                    outcome = replace(outcome, nominated={})
         seconds = board.clock.monotonic() - now
         board.metrics.algorithm(seconds)
         board.metrics.gang_attempt(profile, _result(outcome), seconds)
@@ -176,13 +183,30 @@ class GangTurns:
     def _wait(self, outcome: GangUnplaced, todo: dict[str, Queued], now: float) -> None:
         if debug := _log.v(2):
             debug.info("Gang does not fit", group=str(outcome.group.key), why=outcome.message)
+        if outcome.nominated:
+            self._evict(outcome, todo)
         for failed in outcome.errors:
             queued = todo.pop(failed.pod.uid)
             self._board.come_back.later(queued, Setback.by_error(failed.error), now)
         half = self._gangs.is_broken(outcome.group.key)
         for queued in todo.values():
             queued.goes_first = half
-        self._send_back(todo, Setback(outcome.message, Rejection(outcome.rejected_by)), now)
+        promised = "" if outcome.promises_end else None
+        rejection = Rejection(outcome.rejected_by)
+        for uid, queued in list(todo.items()):
+            found = outcome.nominated.get(queued.pod.key)
+            node = promised if found is None else found.node
+            self._board.come_back.later(
+                todo.pop(uid), Setback(outcome.message, rejection, node), now
+            )
+
+    def _evict(self, outcome: GangUnplaced, todo: Mapping[str, Queued]) -> None:
+        """Before anybody is put back: all of them stay out of the queue until the victims go."""
+        gang = Gang(outcome.group.uid, [queued.pod for queued in todo.values()])
+        for queued in todo.values():
+            found = outcome.nominated.get(queued.pod.key)
+            if found is not None and found.victims:
+                self._hands.evict(queued, found, gang)
 
     def _send_back(self, todo: dict[str, Queued], setback: Setback, now: float) -> None:
         while todo:
