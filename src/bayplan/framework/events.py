@@ -150,6 +150,11 @@ class ClusterEvent:
         """Pods that nothing woke for too long are tried again."""
         return cls(Resource.ANY, Action.ALL, None, None, UNSCHEDULABLE_TIMEOUT)
 
+    @classmethod
+    def reloaded(cls) -> ClusterEvent:
+        """Other profiles decide from now on: whoever turned a pod down may not be there any more."""
+        return cls(Resource.ANY, Action.ALL, None, None, PROFILE_RELOAD)
+
     @property
     def is_wildcard(self) -> bool:
         """Whether it concerns pods whatever turned them down; where ``new`` is a pod, that pod alone."""
@@ -159,6 +164,7 @@ class ClusterEvent:
 #: What brings a pod into a queue beside an event of the cluster, in the words of Kubernetes' metrics.
 FORCE_ACTIVATE: Final = "ForceActivate"
 UNSCHEDULABLE_TIMEOUT: Final = "UnschedulableTimeout"
+PROFILE_RELOAD: Final = "ProfileReload"
 SCHEDULE_ATTEMPT_FAILURE: Final = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE: Final = "BackoffComplete"
 POP_FROM_BACKOFF: Final = "PopFromBackoffQ"

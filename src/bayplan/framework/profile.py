@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bayplan.framework.registry import Registry
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Profile:
     """The plugins of one scheduler name. A plugin that serves several points is one instance."""
 
@@ -54,6 +54,8 @@ class Profile:
     prebind: tuple[PreBindPlugin, ...]
     bind: tuple[BindPlugin, ...]
     postbind: tuple[PostBindPlugin, ...]
+    #: Which reading of the configuration it comes from: 1 is that of the start.
+    generation: int = 1
 
 
 def build_profile(
@@ -98,6 +100,7 @@ def build_profile(
         prebind=cast("tuple[PreBindPlugin, ...]", at("preBind")),
         bind=cast("tuple[BindPlugin, ...]", at("bind")),
         postbind=cast("tuple[PostBindPlugin, ...]", at("postBind")),
+        generation=registry.generation,
     )
 
 

@@ -10,13 +10,13 @@ import importlib
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final
 
 from bayplan.errors import ConfigError, Problem
 from bayplan.framework.plugin import Plugin
+from bayplan.framework.plugin_files import drop, file_of, load_again, package_of
 
 #: Under this name packages publish plugins: the key is the plugin's name, the value is ``module:Class``.
 ENTRY_POINTS: Final = "bayplan.plugins"
@@ -25,7 +25,12 @@ ENTRY_POINTS: Final = "bayplan.plugins"
 class Registry:
     """Plugin classes by name."""
 
-    def __init__(self, plugins: Iterable[type[Plugin]] = ()) -> None:
+    def __init__(self, plugins: Iterable[type[Plugin]] = (), *, generation: int = 1) -> None:
+        """``generation``: plugin files are loaded once in each."""
+        self.generation = generation
+        #: Directories and single files whose text the plugins came from.
+        self.directories: list[Path] = []
+        self.files: list[Path] = []
         self._classes: dict[str, type[Plugin]] = {}
         #: Published by packages and not imported yet.
         self._published: dict[str, EntryPoint] = {}
@@ -100,7 +105,8 @@ class Registry:
         """
         if not directory.is_dir():
             raise _error(f"{directory} is not a directory")
-        package = _package(directory)
+        self.directories.append(directory)
+        package = package_of(directory, self.generation)
         if package not in self._directories:
             self._directories.append(package)
         plugins: list[type[Plugin]] = []
@@ -119,7 +125,7 @@ class Registry:
     def add_file(self, path: Path) -> list[type[Plugin]]:
         """Make known the plugins of one file; files beside it may be imported by it."""
         try:
-            found = _plugins_in(_import(f"{_package(path.parent)}.{path.stem}"))
+            found = _plugins_in(_import(f"{package_of(path.parent, self.generation)}.{path.stem}"))
             for plugin in found:
                 self.add(plugin)
         except ConfigError as error:
@@ -140,13 +146,30 @@ class Registry:
                 found = _import(f"{package}.{module_name}")
                 break
         else:
-            found = _import(module_name)
+            found = self._module(module_name)
         for part in name.split("."):
             try:
                 found = getattr(found, part)
             except AttributeError as error:
                 raise _error(f"cannot load {reference}: {error}") from error
         return found
+
+    def _module(self, name: str) -> types.ModuleType:
+        """A module that is on Python's path; a file of the user's own is loaded once in each generation."""
+        file = file_of(name)
+        if file is None:
+            return _import(name)
+        self.files.append(file)
+        if self.generation == 1:
+            return _import(name)
+        try:
+            return load_again(name, file, self.generation)
+        except Exception as error:
+            raise _error(f"cannot import {name}: {_describe(error)}") from error
+
+    def drop(self) -> None:
+        """Forget the modules of this generation: nobody will make instances of its classes any more."""
+        drop(self._directories, self.generation)
 
     def _plugin(self, label: str, reference: str) -> type[Plugin]:
         found = self.load_object(reference)
@@ -176,17 +199,6 @@ def _describe(error: Exception) -> str:
     if trace is None or "importlib" in trace.tb_frame.f_code.co_filename:
         return text
     return f"{text} (line {trace.tb_lineno} of {trace.tb_frame.f_code.co_filename})"
-
-
-def _package(directory: Path) -> str:
-    """The name of an empty package that stands for the directory, so that its files can import each other."""
-    resolved = str(directory.resolve())
-    name = f"bayplan_plugin_dir_{sha256(resolved.encode()).hexdigest()[:12]}"
-    if name not in sys.modules:
-        module = types.ModuleType(name)
-        module.__path__ = [resolved]
-        sys.modules[name] = module
-    return name
 
 
 def _plugins_in(module: types.ModuleType) -> list[type[Plugin]]:

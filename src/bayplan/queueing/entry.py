@@ -56,6 +56,11 @@ class Rejection:
     is_error: bool = False
 
 
+def asked_for(pod: PodInfo) -> str:
+    """The scheduler name that a pod asks for."""
+    return pod.spec.scheduler_name or DEFAULT_SCHEDULER
+
+
 class Queued:
     """One pod and what has become of it so far."""
 
@@ -72,6 +77,7 @@ class Queued:
         "pending_plugins",
         "place",
         "pod",
+        "profile",
         "queued_at",
         "ticket",
         "unschedulable_count",
@@ -79,8 +85,10 @@ class Queued:
         "was_flushed",
     )
 
-    def __init__(self, pod: PodInfo, now: float) -> None:
+    def __init__(self, pod: PodInfo, now: float, profile: str = "") -> None:
         self.pod = pod
+        #: The profile that decides it: the one that it asks for, unless that one hands a share of its pods to another.
+        self.profile = profile or asked_for(pod)
         self.place = Place.OUT
         #: When the pod last came (back) into the queue: what QueueSort sees. Monotonic seconds, like all times here.
         self.queued_at = now
@@ -122,11 +130,6 @@ class Queued:
     def rejectors(self) -> frozenset[str]:
         """The plugins whose events may wake the pod."""
         return self.unschedulable_plugins | self.pending_plugins
-
-    @property
-    def profile(self) -> str:
-        """The scheduler name that the pod asks for."""
-        return self.pod.spec.scheduler_name or DEFAULT_SCHEDULER
 
     def __repr__(self) -> str:
         return f"Queued({self.pod.key}, {self.place.value}, attempts={self.attempts})"

@@ -69,6 +69,12 @@ class Places:
             if not siblings:
                 del self.by_group[group]
 
+    def reassign(self, queued: Queued, pod: PodInfo, profile: str) -> None:
+        """Another profile decides the pod from now on; where it waits is to be said next."""
+        self.exit(queued)
+        queued.pod, queued.profile = pod, profile
+        self.enter(queued)
+
     # --- from place to place -------------------------------------------------------------------------------------------
 
     def put_active(self, queued: Queued) -> None:

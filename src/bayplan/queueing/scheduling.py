@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Final
 
 from bayplan.framework import events
 from bayplan.framework.events import ClusterEvent
-from bayplan.queueing.entry import NOBODY, Place, Queued, QueueSettings, Rejection
+from bayplan.queueing.course import changed_course
+from bayplan.queueing.entry import NOBODY, Place, Queued, QueueSettings, Rejection, asked_for
 from bayplan.queueing.gates import find_gate, perhaps_let_in
 from bayplan.queueing.hints import Listener, Listeners, Strategy, Timing
 from bayplan.queueing.in_flight import InFlight
@@ -62,12 +63,33 @@ class SchedulingQueue:
         self._settings = settings or QueueSettings()
         self._metrics = metrics
         self._timer = timer
-        timing = Timing(metrics, timer) if metrics is not None else None
-        self._listeners = Listeners(profiles, timing, extended=self._settings.extended)
+        self._listeners = self._listeners_of(profiles)
+        #: Which profile decides a pod.
+        self._route: Callable[[PodInfo], str] = asked_for
         # The configuration sees to it that all profiles sort alike.
         self._places = Places(next(iter(profiles.values())).queue_sort[0], self._settings)
         self._in_flight = InFlight()
         self._swept_at: float | None = None
+
+    def _listeners_of(self, profiles: Mapping[str, Profile]) -> Listeners:
+        timing = Timing(self._metrics, self._timer) if self._metrics is not None else None
+        return Listeners(profiles, timing, extended=self._settings.extended)
+
+    def use(
+        self,
+        profiles: Mapping[str, Profile],
+        now: float,
+        route: Callable[[PodInfo], str] = asked_for,
+    ) -> None:
+        """Other profiles decide from now on, each pod that to which ``route`` takes it.
+
+        The order of the queue stays that of the QueueSort plugin which the queue began with.
+        """
+        former, self._profiles = self._profiles, profiles
+        self._listeners, self._route = self._listeners_of(profiles), route
+        for queued in changed_course(self._places, former, profiles, route):
+            self._return(queued, Strategy.AFTER_BACKOFF, events.PROFILE_RELOAD, now)
+        self._in_flight.note(ClusterEvent.reloaded())
 
     # --- pods come, change and go --------------------------------------------------------------------------------------
 
@@ -93,13 +115,17 @@ class SchedulingQueue:
         if queued is None:
             self._enter(pod, events.UNSCHEDULED_POD_UPDATE, now)
             return
+        if self._route(pod) != queued.profile:
+            self._places.reassign(queued, pod, self._route(pod))
+            self._to_active(queued, events.UNSCHEDULED_POD_UPDATE, now)
+            return
         before = queued.pod
         self._places.replace(queued, pod)
         if queued.is_parked:
             self._wake_by_own_news(queued, before, now)
 
     def _enter(self, pod: PodInfo, label: str, now: float, *, goes_first: bool = False) -> None:
-        queued = Queued(pod, now)
+        queued = Queued(pod, now, self._route(pod))
         queued.goes_first = goes_first
         self._places.enter(queued)
         self._to_active(queued, label, now)
@@ -162,6 +188,7 @@ class SchedulingQueue:
         if not dropped:
             if flight is not None:
                 queued.pod = flight.latest
+            queued.profile = self._route(queued.pod)
             self._note_failure(queued, now, rejection)
             self._places.enter(queued)
             strategy = self._replay(queued, flight)

@@ -8,7 +8,7 @@ in defaults, ``validation`` and ``own`` judge, ``profiles`` expands plugins and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +29,8 @@ from bayplan.framework.config.validation import validate
 from bayplan.framework.config.wrong_kind import unknown_kind
 
 if TYPE_CHECKING:
+    from bayplan.framework.config.paths import Path
+    from bayplan.framework.config.reloading import Arm
     from bayplan.framework.registry import Registry
 
 _VERSIONS: Final = {
@@ -225,5 +227,22 @@ class _Loader:
                 except ConfigError as error:
                     for problem in error.problems:
                         report.error((*path, "algorithm"), problem.message)
-            by_name[extra.scheduler_name] = replace(profile, algorithm=extra.algorithm)
+            if extra.arm is not None:
+                self._check_arm(extra.arm, settings, by_name, (*path, "arm", "profile"), report)
+            by_name[extra.scheduler_name] = replace(
+                profile, algorithm=extra.algorithm, arm=extra.arm
+            )
         return tuple(by_name.get(profile.scheduler_name, profile) for profile in profiles)
+
+    def _check_arm(
+        self,
+        arm: Arm,
+        settings: BayplanConfiguration,
+        profiles: Collection[str],
+        path: Path,
+        report: Report,
+    ) -> None:
+        if arm.profile and arm.profile not in profiles:
+            report.error(path, invalid(arm.profile, f"the {types.KIND} has no such profile"))
+        elif any(p.scheduler_name == arm.profile and p.arm is not None for p in settings.profiles):
+            report.error(path, invalid(arm.profile, "that profile has an arm of its own"))

@@ -18,6 +18,7 @@ from bayplan.framework.config.fields import duplicate, invalid, required
 from bayplan.framework.config.gangs import Gangs
 from bayplan.framework.config.live_data import Provider
 from bayplan.framework.config.paths import Path, parse
+from bayplan.framework.config.reloading import Arm, Reload
 from bayplan.framework.config.report import Report
 from bayplan.framework.config.section import Section
 
@@ -62,12 +63,16 @@ class OwnProfile(Section, frozen=True, kw_only=True):
     scheduler_name: str = ""
     #: ``module:Class`` of an algorithm that decides in place of the plugins.
     algorithm: str = ""
+    #: Another profile that is tried on this one's pods.
+    arm: Arm | None = None
 
     def check(self) -> Iterator[tuple[str, str]]:
         if not self.scheduler_name:
             yield "schedulerName", required()
         if self.algorithm and not is_reference(self.algorithm):
             yield "algorithm", invalid(self.algorithm, 'must have the form "module:Class"')
+        if self.arm is not None and self.arm.profile and self.arm.profile == self.scheduler_name:
+            yield "arm.profile", invalid(self.arm.profile, "must be another profile")
 
 
 class BayplanConfiguration(Section, frozen=True, kw_only=True):
@@ -82,6 +87,8 @@ class BayplanConfiguration(Section, frozen=True, kw_only=True):
     #: Who knows what about the nodes.
     providers: tuple[Provider, ...] = ()
     gangs: Gangs = Gangs()
+    #: How changes of the files are taken over.
+    reload: Reload = Reload()
 
     def check(self) -> Iterator[tuple[str, str]]:
         for index, directory in enumerate(self.plugin_dirs):

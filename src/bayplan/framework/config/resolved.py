@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from bayplan.framework.config.own import BayplanConfiguration
+    from bayplan.framework.config.reloading import Arm
     from bayplan.framework.config.types import ClientConnection, Extender, LeaderElection
 
 
@@ -44,6 +45,8 @@ class ProfileConfig:
     order: tuple[str, ...]
     #: ``module:Class`` of an algorithm that decides in place of the plugins; empty: the plugins decide.
     algorithm: str = ""
+    #: Another profile that is tried on this one's pods.
+    arm: Arm | None = None
     #: Where the file configures or enables each plugin, for messages about it.
     places: dict[str, Place] = field(default_factory=dict)
 
