@@ -130,7 +130,8 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     volumes = LiveVolumes(api, clock)
     services = Services(bindings, volumes, conditions, recorder, waiting, Notes(clock), clock)
 
-    desks = _desks(config, registry, cluster, services, Dice(seed), clock.monotonic)
+    make_desks = _desk_maker(config, cluster, services, Dice(seed), clock.monotonic)
+    desks = make_desks(config, registry)
     queue = SchedulingQueue(
         {name: desk.profile for name, desk in desks.items()},
         QueueSettings(
@@ -193,6 +194,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         QuotaStatus(api, cluster.quotas, clock, around.may_write),
         reports,
         keeper,
+        make_desks,
         extending,
         recording(config.own.record, board),
     )
@@ -201,28 +203,31 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     return scheduler
 
 
-def _desks(
+def _desk_maker(
     config: Configuration,
-    registry: Registry,
     cluster: Cluster,
     services: Services,
     dice: Dice,
     timer: Callable[[], float],
-) -> dict[str, Desk]:
-    """A desk per profile; they share the dice and the record."""
+) -> Callable[[Configuration, Registry], dict[str, Desk]]:
+    """Makes a desk per profile; all of them, also those of a later configuration, share the dice and the record."""
     ring = Ring(config.own.record.size)
-    desks: dict[str, Desk] = {}
-    for profile in config.profiles:
-        name = profile.scheduler_name
-        handle = LiveHandle(cluster.view, name, dice, services)
-        built = build_profile(profile, registry, handle)
-        built = with_gangs(built, GangScheduling(None, handle))
-        algorithm: Algorithm | None = None
-        if profile.algorithm:
-            algorithm = registry.load_object(profile.algorithm)()
-        desks[name] = Desk(cluster, built, dice, ring, handle, algorithm)
-        desks[name].time_with(timer)
-    return desks
+
+    def make_desks(config: Configuration, registry: Registry) -> dict[str, Desk]:
+        desks: dict[str, Desk] = {}
+        for profile in config.profiles:
+            name = profile.scheduler_name
+            handle = LiveHandle(cluster.view, name, dice, services)
+            built = build_profile(profile, registry, handle)
+            built = with_gangs(built, GangScheduling(None, handle))
+            algorithm: Algorithm | None = None
+            if profile.algorithm:
+                algorithm = registry.load_object(profile.algorithm)()
+            desks[name] = Desk(cluster, built, dice, ring, handle, algorithm)
+            desks[name].time_with(timer)
+        return desks
+
+    return make_desks
 
 
 def _feeds(
@@ -277,9 +282,13 @@ def _close_circles(scheduler: Scheduler, services: Services, waker: Waker) -> No
     waker.on_change.append(loop.wake)
     pods.on_status.append(board.reporter.conditions.seen)
     pods.on_settled += [board.reporter.conditions.forget, scheduler.evictor.forget]
-    for counter in scheduler.counters.values():
-        if counter.evictions is not None:
-            pods.on_leaving.append(counter.evictions.deleted)
+
+    def leaving(uid: str) -> None:
+        for counter in scheduler.counters.values():
+            if counter.evictions is not None:
+                counter.evictions.deleted(uid)
+
+    pods.on_leaving.append(leaving)
 
 
 def _pull_gauges(scheduler: Scheduler) -> None:

@@ -93,14 +93,20 @@ class Options:
     burst: int | None = None
 
 
-def configure(options: Options) -> tuple[Configuration, Registry]:
+def known_plugins(generation: int = 1) -> Registry:
+    """The plugins that a configuration can name without saying where they are."""
+    registry = default_registry(generation)
+    registry.add_entry_points()
+    return registry
+
+
+def configure(options: Options, registry: Registry | None = None) -> tuple[Configuration, Registry]:
     """The configuration, and the plugins that it can name.
 
     Raises:
         ConfigError: with everything that is wrong.
     """
-    registry = default_registry()
-    registry.add_entry_points()
+    registry = known_plugins() if registry is None else registry
     for directory in options.plugin_dirs:
         registry.add_directory(directory)
     if options.config is None:

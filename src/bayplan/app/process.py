@@ -27,6 +27,7 @@ from bayplan.app.assembly import Surroundings, assemble
 from bayplan.app.logging_file import logging_file
 from bayplan.app.options import Options, configure, election_settings, rate_limit
 from bayplan.app.providing import pollers_of
+from bayplan.app.reloading import Announcer, reloader_of
 from bayplan.app.serving import serving
 from bayplan.app.signals import first, signals
 from bayplan.app.tracing import open_tracer
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from bayplan.client.access import ClusterAccess
     from bayplan.framework.config import Configuration
     from bayplan.providers.poller import Poller
+    from bayplan.runtime.reloading.reloader import Reloader
     from bayplan.runtime.scheduler import Feed, Scheduler
 
 _log: Final = get_logger(__name__)
@@ -123,7 +125,9 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
         rights = _rights(scheduler, config, elector, options)
         permissions = Permissions(api, tuple(rights))
         _need_what_is_served(scheduler, informers, permissions)
-        process = Process(config, around, scheduler, informers, elector, permissions)
+        reloader = reloader_of(options, config, registry, scheduler)
+        process = Process(config, around, scheduler, informers, elector, permissions, reloader)
+        metrics.generation.pull = lambda: {(): float(reloader.present.number)}
         try:
             with Watchdog(clock, on_interrupt=metrics.plugin_interrupted) as watchdog:
                 async with serving(options.serving, process, watchdog, rng):
@@ -230,12 +234,14 @@ class Process:
     informers: Sequence[Informer[Any]]
     elector: Elector | None
     permissions: Permissions
+    reloader: Reloader
 
     def __post_init__(self) -> None:
         self._stop = asyncio.Event()
         self._started = asyncio.Event()
         self._lost = asyncio.Event()
         self._comparison: asyncio.Task[None] | None = None
+        self._announcer = Announcer(self)
         for informer in self.informers:
             informer.on_back = self._hurry
         self._eyes = [i for i in self.informers if i.name in ("nodes", "pods")]
@@ -257,6 +263,7 @@ class Process:
             signal.SIGTERM: self.stop,
             signal.SIGINT: self.stop,
             signal.SIGUSR2: self.compare_soon,
+            signal.SIGHUP: self.reloader.ask,
         }
         with signals(handlers):
             async with asyncio.TaskGroup() as tasks:
@@ -264,6 +271,7 @@ class Process:
                     tasks.create_task(self.scheduler.write_reports()),
                     tasks.create_task(self._notice_stalls()),
                     tasks.create_task(self.permissions.run()),
+                    tasks.create_task(self.reloader.run()),
                 ]
                 late = self.config.delay_cache_until_active and self.elector is not None
                 if not late:

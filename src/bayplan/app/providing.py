@@ -32,10 +32,11 @@ _TIMEOUT_S = 10.0
 def pollers_of(config: Configuration, scheduler: Scheduler, around: Surroundings) -> list[Poller]:
     """One for each provider."""
     board = scheduler.board
-    profiles = [counter.desk.profile for counter in scheduler.counters.values()]
-    plugins = [plugin for profile in profiles for plugin in profile.plugins]
 
     def keeps(metric: str) -> float | None:
+        # Of now: profiles are exchanged while this runs.
+        profiles = [counter.desk.profile for counter in scheduler.counters.values()]
+        plugins = [plugin for profile in profiles for plugin in profile.plugins]
         limits = [limit for p in plugins if (limit := p.keeps_for(metric)) is not None]
         return min(limits, default=None)
 

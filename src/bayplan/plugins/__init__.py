@@ -71,11 +71,11 @@ def default_plugins() -> tuple[type[Plugin], ...]:
     )
 
 
-def default_registry() -> Registry:
+def default_registry(generation: int = 1) -> Registry:
     """A registry that knows the default plugins and, until somebody asks for them by name alone, the policies."""
     from bayplan.framework.registry import Registry
 
-    registry = Registry(default_plugins())
+    registry = Registry(default_plugins(), generation=generation)
     for module, plugin in _POLICIES:
         registry.offer(plugin, f"bayplan.policies.{module}:{plugin}")
     for module, plugin in _GATED:

@@ -54,6 +54,8 @@ class Rejection:
     pending_plugins: frozenset[str] = NOBODY
     #: Something broke. No event can cure that: the pod backs off and is tried again.
     is_error: bool = False
+    #: The plugin that broke it; empty where it was something else.
+    broken: str = ""
 
 
 def asked_for(pod: PodInfo) -> str:

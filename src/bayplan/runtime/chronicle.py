@@ -32,6 +32,7 @@ class Try:
 
     __slots__ = (
         "began",
+        "broken",
         "decided_at",
         "decision",
         "ended_at",
@@ -65,6 +66,8 @@ class Try:
         self.node = ""
         #: Those who turned the pod down.
         self.plugins: frozenset[str] = NOBODY
+        #: The plugin that broke the attempt; empty where none did.
+        self.broken = ""
         self.decision: Decision | None = None
         #: Extension point to seconds, as far as anybody listens.
         self.points: dict[str, float] = {}
@@ -160,6 +163,7 @@ class Chronicle:
             attempt = Try(queued, began)
             attempt.decided_at = self._clock.monotonic()
         attempt.plugins = rejection.unschedulable_plugins | rejection.pending_plugins
+        attempt.broken = rejection.broken
         self._end(attempt, ERROR if rejection.is_error else UNSCHEDULABLE, message)
 
     def dropped(self, uid: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from bayplan.errors import PluginError
 from bayplan.framework.status import Code, Rejected
 from bayplan.queueing.entry import Rejection
 from bayplan.telemetry import events
@@ -43,7 +44,8 @@ class Setback:
     @classmethod
     def by_error(cls, error: BayplanError | str) -> Setback:
         """Something broke: the pod is tried again after its backoff."""
-        return cls(str(error), Rejection(is_error=True))
+        broken = error.plugin if isinstance(error, PluginError) else ""
+        return cls(str(error), Rejection(is_error=True, broken=broken))
 
     @classmethod
     def by_mistake(cls, error: Exception) -> Setback:

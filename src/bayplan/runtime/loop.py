@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from bayplan.cycle import reserve
 from bayplan.cycle.attempt import attempt
@@ -52,6 +52,13 @@ _HELD_S: Final = 0.1
 _TICK_S: Final = 0.001
 
 
+class Comparison(Protocol):
+    """Hears what was decided, before anything is done about it (``runtime.reloading.shadow``)."""
+
+    def compare(self, pod: PodInfo, outcome: Outcome) -> None:
+        """A pod was decided."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counter:
     """A profile at work."""
@@ -59,15 +66,18 @@ class Counter:
     desk: Desk
     #: Whom its PreEnqueue asks; None where nothing in it preempts.
     evictions: Evictions | None
+    #: Another profile that decides some of its pods for comparison.
+    shadow: Comparison | None = None
 
     @classmethod
-    def of(cls, desk: Desk) -> Counter:
+    def of(cls, desk: Desk, evictions: Evictions | None = None) -> Counter:
         """A desk, and what its preemption plugins keep together: whose victims are on their way out."""
         profile = desk.profile
         preempting = [p for p in profile.postfilter if isinstance(p, PreemptionPlugin)]
         if not preempting:
             return cls(desk, None)
-        evictions = preempting[0].evictions
+        # What is under way outlives the plugins that began it.
+        evictions = evictions or preempting[0].evictions
         for plugin in profile.plugins:
             if isinstance(plugin, PreemptionPlugin):
                 plugin.evictions = evictions
@@ -132,6 +142,12 @@ class Loop:
         self._stopping = True
         if self._extending is not None:
             self._extending.stop()
+        self.wake()
+
+    def exchanged(self) -> None:
+        """Other desks are about to take the place of the present ones."""
+        self._points.fold()
+        self._points.forget()
         self.wake()
 
     def wake(self) -> None:
@@ -211,7 +227,10 @@ class Loop:
         if extending is not None and desk.algorithm is None and extending.concerns(pod):
             extending.start(queued, desk, now)
             return
-        self._act(queued, attempt(pod, desk), counter, now)
+        outcome = attempt(pod, desk)
+        if counter.shadow is not None:
+            counter.shadow.compare(pod, outcome)
+        self._act(queued, outcome, counter, now)
 
     def _act_later(self, queued: Queued, outcome: Outcome, desk: Desk, now: float) -> None:
         """The same once extenders have been asked; the pod may have gone its own way meanwhile."""
@@ -220,7 +239,10 @@ class Loop:
         if current is None or current.uid != pod.uid or self._is_skipped(current):
             self._board.queue.done(pod.uid)
             return
-        self._act(queued, outcome, self._counters[desk.profile.name], now)
+        counter = self._counters.get(desk.profile.name)
+        evictions = counter.evictions if counter is not None else None
+        # By the rules that it began with, also where there are others by now.
+        self._act(queued, outcome, Counter.of(desk, evictions), now)
 
     def _act(self, queued: Queued, outcome: Outcome, counter: Counter, now: float) -> None:
         self._points.attempt(counter.desk, outcome)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LATENCY: Final = "bayplan.io/schedulerLatency"
 #: ``true`` on a pod asks for it; the binding answers under the same name.
 WHY: Final = "bayplan.io/why"
+#: Which reading of the configuration decided; 1 is that of the start.
+GENERATION: Final = "bayplan.io/generation"
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -40,7 +42,11 @@ class Notes:
     ) -> Iterator[None]:
         """Have the annotations at hand while Bind runs; ``began``: the first attempt, monotonic."""
         pod = decision.pod
-        notes = {LATENCY: f"{self._clock.monotonic() - began:.6f}s", **devices}
+        notes = {
+            LATENCY: f"{self._clock.monotonic() - began:.6f}s",
+            GENERATION: str(decision.evaluation.plan.profile.generation),
+            **devices,
+        }
         if pod.annotations.get(WHY) == "true":
             notes[WHY] = json.dumps(why(decision), separators=(",", ":"))
         self._notes[pod.uid] = notes

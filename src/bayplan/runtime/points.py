@@ -94,6 +94,11 @@ class Points:
         if self._attempts >= _FOLD_AFTER:
             self.fold()
 
+    def forget(self) -> None:
+        """The desks counted here are exchanged for others, which begin to count anew."""
+        self._desks.clear()
+        self._lookups.clear()
+
     def fold(self) -> None:
         """Put what has been counted into the metrics."""
         for asked, times in self._asked.items():

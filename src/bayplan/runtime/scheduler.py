@@ -7,7 +7,7 @@ still to be told is written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,9 @@ from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.client.resources import Resource
+    from bayplan.cycle.desk import Desk
+    from bayplan.framework.config import Configuration
+    from bayplan.framework.registry import Registry
     from bayplan.runtime.binding import Binder, Board
     from bayplan.runtime.decision_log import DecisionLog
     from bayplan.runtime.eviction import Evictor
@@ -53,7 +56,8 @@ class Scheduler:
     """All profiles of one process, ready to be fed and run."""
 
     board: Board
-    counters: Mapping[str, Counter]
+    #: By scheduler name; exchanged as a whole when the configuration is read again.
+    counters: dict[str, Counter]
     feeds: Sequence[Feed]
     pods: Pods
     loop: Loop
@@ -62,6 +66,8 @@ class Scheduler:
     quota_status: QuotaStatus
     policy_reports: PolicyReports
     keeper: Keeper
+    #: Desks of another configuration for the same cluster.
+    make_desks: Callable[[Configuration, Registry], dict[str, Desk]]
     extending: Extending | None = None
     decision_log: DecisionLog | None = None
 

@@ -334,6 +334,23 @@ PLUGIN_INTERRUPTS: Final = Spec(
     "Plugins that ran for too long and were interrupted.",
     ("plugin",),
 )
+RELOADS: Final = Spec(
+    "bayplan_reloads_total",
+    "counter",
+    "Times that the configuration or its plugins were read again, by what came of it.",
+    ("outcome",),
+)
+GENERATION: Final = Spec(
+    "bayplan_configuration_generation",
+    "gauge",
+    "Which reading of the configuration decides; 1 is that of the start.",
+)
+SHADOW_DECISIONS: Final = Spec(
+    "bayplan_shadow_decisions_total",
+    "counter",
+    "Pods that another profile has decided for comparison, by how the two compare.",
+    ("profile", "shadow", "verdict"),
+)
 COLUMN_DIFFERENCES: Final = Spec(
     "bayplan_column_differences_total",
     "counter",

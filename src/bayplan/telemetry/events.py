@@ -74,6 +74,14 @@ def stopped_leading(identity: str) -> EventText:
     return EventText("Normal", "LeaderElection", "LeaderElection", note)
 
 
+def reload(outcome: str, generation: int, message: str) -> EventText:
+    """The configuration was read again."""
+    reason = {"applied": "Reloaded", "refused": "ReloadRefused"}.get(outcome, "ReloadRolledBack")
+    kind = "Normal" if outcome == "applied" else "Warning"
+    note = f"generation {generation}: {message}"
+    return EventText(kind, reason, "Reloading", truncate(note))
+
+
 def invalid_policy(problems: str) -> EventText:
     """A scheduling policy cannot be used."""
     return EventText("Warning", "InvalidSchedulingPolicy", "Reading", truncate(problems))

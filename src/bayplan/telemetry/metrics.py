@@ -116,6 +116,10 @@ class Metrics:
         self._events_dropped = self._counter(catalog.EVENTS_DROPPED)
         self._decisions_lost = self._counter(catalog.DECISIONS_LOST)
         self._differences = self._counter(catalog.COLUMN_DIFFERENCES)
+        self._reloads = self._counter(catalog.RELOADS)
+        #: Pulls ``{(): generation}``.
+        self.generation = self._gauge(catalog.GENERATION)
+        self._shadows = self._counter(catalog.SHADOW_DECISIONS)
 
     # Attempts ----------------------------------------------------------------------------------------------------------
 
@@ -235,6 +239,16 @@ class Metrics:
     def column_differences(self, kind: str, count: int) -> None:
         """A comparison with the API server found something."""
         self._differences.inc((kind,), count)
+
+    # Reloading ---------------------------------------------------------------------------------------------------------
+
+    def reload(self, outcome: str) -> None:
+        """The configuration was read again: ``applied``, ``refused`` or ``rolled_back``."""
+        self._reloads.inc((outcome,))
+
+    def shadow(self, profile: str, shadow: str, verdict: str) -> None:
+        """Another profile has decided a pod for comparison."""
+        self._shadows.inc((profile, shadow, verdict))
 
     # API client and event loop -----------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ there, is it the same one, has it got a node meanwhile? (upstream: eventhandlers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from bayplan.framework.events import UNSCHEDULED_POD_ADD, Action, ClusterEvent, Resource
@@ -47,14 +47,15 @@ class Pods:
         queue: SchedulingQueue,
         waiting: WaitingPods,
         waker: Waker,
-        profiles: Collection[str],
+        profiles: Iterable[str],
         clock: Clock,
     ) -> None:
         self._cluster = cluster
         self._queue = queue
         self._waiting = waiting
         self._waker = waker
-        self._profiles = profiles
+        #: The scheduler names that are ours.
+        self.profiles = frozenset(profiles)
         self._clock = clock
         #: Our pods without a node, by key: those in the queue, in an attempt and those being bound.
         self.pending: dict[str, PodInfo] = {}
@@ -78,7 +79,7 @@ class Pods:
             self._leaving(pod.uid)
         if pod.spec.node_name:
             self._assigned(pod)
-        elif pod.spec.scheduler_name in self._profiles:
+        elif pod.spec.scheduler_name in self.profiles:
             self._pending(pod)
         else:
             self.foreign.add(pod.key)
@@ -178,6 +179,7 @@ class Pods:
         elif known.resource_version == info.resource_version and info.resource_version:
             return
         self.pending[key] = info
+        self.foreign.discard(key)
         for told in self.on_status:
             told(pod)
         now = self._clock.monotonic()

@@ -1,0 +1,1 @@
+"""Taking over changed rules while the scheduler runs, and trying new ones beside the old."""
