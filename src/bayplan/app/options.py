@@ -145,9 +145,14 @@ def _election(config: Configuration, lease: Lease) -> LeaderElection:
     }
     if lease.name is None and config.leader_election.resource_name == _DEFAULT_LEASE:
         # kube-scheduler's own lease is taken only where somebody asks for it by flag.
-        given["resource_name"] = f"bayplan-{config.profiles[0].scheduler_name}"
+        given["resource_name"] = own_lease(config)
     changes = {name: value for name, value in given.items() if value is not None}
     return msgspec.structs.replace(config.leader_election, **changes)
+
+
+def own_lease(config: Configuration) -> str:
+    """What the lease is called where nobody has named it."""
+    return f"bayplan-{config.profiles[0].scheduler_name}"
 
 
 def election_settings(election: LeaderElection) -> ElectionSettings:

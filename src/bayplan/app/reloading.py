@@ -6,9 +6,12 @@ Put together by ``process``; ``runtime.reloading`` decides when to read and what
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Protocol
 
-from bayplan.app.options import configure, known_plugins
+import msgspec
+
+from bayplan.app.options import configure, known_plugins, own_lease
 from bayplan.client.resources import EventNote, ObjectRef
 from bayplan.errors import BayplanError
 from bayplan.runtime.leadership import lease_reference
@@ -20,8 +23,9 @@ from bayplan.telemetry import events
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
+    from bayplan.app.assembly import Surroundings
     from bayplan.app.options import Options
-    from bayplan.app.process import Process
+    from bayplan.client.leases import Elector
     from bayplan.framework.config import Configuration
     from bayplan.framework.registry import Registry
     from bayplan.runtime.scheduler import Scheduler
@@ -32,9 +36,14 @@ _log: Final = get_logger(__name__)
 class Files:
     """The files that a command line names (``runtime.reloading.reloader.Reader``)."""
 
-    def __init__(self, options: Options, registry: Registry, scheduler: Scheduler) -> None:
+    def __init__(
+        self, options: Options, config: Configuration, registry: Registry, scheduler: Scheduler
+    ) -> None:
         self._options = options
         self._scheduler = scheduler
+        #: The lease that is held goes by this name, also where it was called after a profile that has another by now.
+        self._lease = config.leader_election.resource_name
+        self._lease_is_ours = self._lease == own_lease(config)
         self.sources = self._sources_of(registry)
 
     def _sources_of(self, registry: Registry) -> Sources:
@@ -53,6 +62,10 @@ class Files:
             registry = known_plugins(number)
             config, _ = configure(self._options, registry)
             desks = self._scheduler.make_desks(config, registry)
+            election = config.leader_election
+            if self._lease_is_ours and election.resource_name == own_lease(config):
+                election = msgspec.structs.replace(election, resource_name=self._lease)
+                config = replace(config, leader_election=election)
         except BaseException:
             if registry is not None:
                 registry.drop()
@@ -71,13 +84,23 @@ def reloader_of(
     asked = (p.watches for desk in desks.values() for p in desk.profile.plugins)
     watched = frozenset(kind.value for kinds in asked for kind in kinds)
     present = Generation(registry.generation, config, registry, desks)
-    return Reloader(scheduler, Files(options, registry, scheduler), present, watched)
+    return Reloader(scheduler, Files(options, config, registry, scheduler), present, watched)
+
+
+class Shown(Protocol):
+    """The parts of a process that a reading changes or needs (``process.Process``)."""
+
+    config: Configuration
+    around: Surroundings
+    scheduler: Scheduler
+    elector: Elector | None
+    reloader: Reloader
 
 
 class Announcer:
     """Has the process show what decides now, and tells people of every reading."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Shown) -> None:
         self._process = process
         self._adopting: set[asyncio.Task[None]] = set()
         process.reloader.on_report = self.report

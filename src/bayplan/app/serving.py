@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from bayplan.framework.config import Configuration
     from bayplan.providers.poller import Poller
     from bayplan.runtime.permissions import Permissions, Right
+    from bayplan.runtime.reloading.reloader import Reloader
     from bayplan.runtime.scheduler import Scheduler
     from bayplan.runtime.watchdog import Watchdog
 
@@ -58,6 +59,7 @@ class Shown(Protocol):
     informers: Sequence[Informer[Any]]
     elector: Elector | None
     permissions: Permissions
+    reloader: Reloader
     pollers: Sequence[Poller]
 
     @property
@@ -97,7 +99,14 @@ async def serving(
             flags=wanted.flags,
             paths=_PATHS if wanted.statusz else None,
         ),
-        debug=DebugPages(shown.scheduler, lambda: shown.config, Aside().ask, is_leader),
+        debug=DebugPages(
+            shown.scheduler,
+            lambda: shown.config,
+            Aside().ask,
+            is_leader,
+            lambda: shown.reloader.exchange.to_json(),
+        ),
+        readings=lambda: shown.reloader.to_json(),
     )
     server = Server(pages)
     async with contextlib.AsyncExitStack() as stack:

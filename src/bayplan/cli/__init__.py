@@ -11,6 +11,7 @@ _COMMANDS = {
     "bench": ("bench", "bench"),
     "check-config": ("check_config", "check_config"),
     "cluster": ("cluster", "cluster"),
+    "compare-arms": ("compare_arms", "compare_arms"),
     "demo": ("demo", "demo"),
     "evaluate": ("evaluate", "evaluate"),
     "explain": ("explain", "explain"),

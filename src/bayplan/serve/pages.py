@@ -34,6 +34,8 @@ class Pages:
     health: Health = field(default_factory=Health)
     #: The configuration as ``/configz`` shows it: a KubeSchedulerConfiguration.
     configz: Callable[[], dict[str, Any]] | None = None
+    #: Which reading of the configuration that is, and what came of the others; None: nothing is said of it.
+    readings: Callable[[], dict[str, Any]] | None = None
     #: What pods ask for, while this instance leads; None: ``/metrics/resources`` is not served.
     pod_resources: ListPodResources | None = None
     is_leader: Callable[[], bool] = lambda: True
@@ -55,7 +57,10 @@ class Pages:
     def configz_text(self) -> bytes:
         """``/configz``."""
         shown = self.configz() if self.configz is not None else {}
-        return msgspec.json.encode({"componentconfig": shown})
+        page = {"componentconfig": shown}
+        if self.readings is not None:
+            page["bayplan"] = self.readings()
+        return msgspec.json.encode(page)
 
 
 def set_verbosity(text: str) -> tuple[int, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -70,12 +70,21 @@ def _queue_order(present: Generation, wanted: Generation) -> Iterator[str]:
         new.args, enc_hook=repr
     ):
         yield f"queueSort: {new.name} has other arguments: the queue is in the order of the old ones"
-    elif _code(type(old).sort_key.__code__) != _code(type(new).sort_key.__code__):
+    elif _text_of(type(old)) != _text_of(type(new)):
         yield f"queueSort: {new.name} sorts otherwise than before: the queue is in the old order"
 
 
 def _any_profile(generation: Generation) -> Profile:
     return next(iter(generation.desks.values())).profile
+
+
+def _text_of(plugin: type) -> dict[str, Any]:
+    """What the methods of a class do."""
+    return {
+        name: _code(member.__code__)
+        for name, member in vars(plugin).items()
+        if isinstance(member, FunctionType)
+    }
 
 
 def _code(code: CodeType) -> tuple[Any, ...]:

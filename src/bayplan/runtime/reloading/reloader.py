@@ -13,11 +13,12 @@ told in the log, as a metric and as an event.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from bayplan.errors import BayplanError
 from bayplan.runtime.reloading.exchange import Exchange, Generation
@@ -37,6 +38,8 @@ _log: Final = get_logger(__name__)
 APPLIED, REFUSED, ROLLED_BACK = "applied", "refused", "rolled_back"
 #: Reasons shown of those that stand in the way.
 _SHOWN: Final = 5
+#: Readings that ``/configz`` lists.
+_LISTED: Final = 10
 
 
 class Refused(BayplanError):
@@ -226,6 +229,11 @@ class Reloader:
         ]
         self._probation = None
         self._former = None
+
+    def to_json(self) -> dict[str, Any]:
+        """For ``/configz``."""
+        shown = [dataclasses.asdict(report) for report in self.reports[-_LISTED:]]
+        return {"generation": self.present.number, "readings": shown}
 
     # --- around it -----------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
     /debug/decisions                    the last attempts                     ?limit=
     /debug/decisions/NAMESPACE/NAME     one pod's story                       ?node= ?nodes=
     /debug/queue                        every pod that waits or is on its way ?limit=
+    /debug/arms                         profiles that are tried beside others
     /debug/summary                      counts, rates, nodes by load          ?nodes=
 
 Put together by ``app``, asked by ``serve.server``.
@@ -13,7 +14,7 @@ Put together by ``app``, asked by ``serve.server``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -40,11 +41,13 @@ class DebugPages:
         config: Callable[[], Configuration],
         ask: Ask,
         is_leader: Callable[[], bool],
+        arms: Callable[[], dict[str, Any]] = dict,
     ) -> None:
         self._scheduler = scheduler
         self._config = config
         self._ask = ask
         self._is_leader = is_leader
+        self._arms = arms
 
     async def page(self, path: str, query: Mapping[str, str]) -> Iterator[bytes] | None:
         """The JSON of a page, in pieces; None: there is no such page.
@@ -57,6 +60,8 @@ class DebugPages:
             return attempts_page(scheduler, _number(query, "limit", 100))
         if path == "/debug/queue":
             return queue_page(scheduler, _number(query, "limit", 500))
+        if path == "/debug/arms":
+            return iter([msgspec.json.encode(self._arms()) + b"\n"])
         if path == "/debug/summary":
             nodes = _number(query, "nodes", 20)
             found = summary(scheduler, leading=self._is_leader(), nodes=nodes)
