@@ -171,17 +171,12 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         *_groups(cluster, queue, waker, clock),
         *_feeds(cluster, waker, pods, volumes, desks.values()),
     ]
-    extending = None
-    if config.extenders:
-        whole = WholeNodes()
-        if not all(extender.node_cache_capable for extender in config.extenders):
-            feeds.insert(len(_GROUPS) + 1, Feed(WHOLE_NODES, whole))
-        extenders = foreign(config.extenders, config.source, cluster, whole, metrics, clock)
-        extending = Extending(extenders, api, pods, config.parallelism)
+    extending = _extending(config, board, api, pods, feeds)
+    if extending is not None:
         binder.extending = extending
         loop.ask(extending)
-    followers = Followers(cluster, pods, services, waker)
     reports = PolicyReports(api, clock, recorder, around.may_write)
+    followers = Followers(cluster, pods, services, waker)
     feeds[-1:-1] = policy_feeds(policies_wanted(config), cluster, followers, reports)
     scheduler = Scheduler(
         board,
@@ -201,6 +196,21 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     _close_circles(scheduler, services, waker)
     _pull_gauges(scheduler)
     return scheduler
+
+
+def _extending(
+    config: Configuration, board: Board, api: Sender, pods: Pods, feeds: list[Feed]
+) -> Extending | None:
+    """Whoever asks foreign extenders; None where there are none. Adds what they want to know of nodes to the feeds."""
+    if not config.extenders:
+        return None
+    whole = WholeNodes()
+    if not all(extender.node_cache_capable for extender in config.extenders):
+        feeds.insert(len(_GROUPS) + 1, Feed(WHOLE_NODES, whole))
+    extenders = foreign(
+        config.extenders, config.source, board.cluster, whole, board.metrics, board.clock
+    )
+    return Extending(extenders, api, pods, config.parallelism)
 
 
 def _desk_maker(

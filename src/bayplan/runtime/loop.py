@@ -90,7 +90,7 @@ class Loop:
     def __init__(
         self,
         board: Board,
-        counters: Mapping[str, Counter],
+        counters: dict[str, Counter],
         pods: Pods,
         binder: Binder,
         evictor: Evictor,
@@ -98,7 +98,7 @@ class Loop:
         self._board = board
         self._points = Points(board.metrics)
         self._counters = counters
-        desks = {name: counter.desk for name, counter in counters.items()}
+        self._desks = {name: counter.desk for name, counter in counters.items()}
         hands = Hands(
             self._is_skipped,
             self._agree,
@@ -108,7 +108,7 @@ class Loop:
             self._alone,
             self._break_off,
         )
-        self.gang_turns = GangTurns(board, desks, hands)
+        self.gang_turns = GangTurns(board, self._desks, hands)
         self._pods = pods
         self._binder = binder
         self._evictor = evictor
@@ -144,10 +144,14 @@ class Loop:
             self._extending.stop()
         self.wake()
 
-    def exchanged(self) -> None:
-        """Other desks are about to take the place of the present ones."""
+    def exchange(self, counters: Mapping[str, Counter]) -> None:
+        """Decide at other desks from now on. To be called between two decisions, as from any task."""
         self._points.fold()
         self._points.forget()
+        self._counters.clear()
+        self._counters.update(counters)
+        self._desks.clear()
+        self._desks.update((name, counter.desk) for name, counter in counters.items())
         self.wake()
 
     def wake(self) -> None:

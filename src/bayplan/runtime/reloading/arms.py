@@ -46,7 +46,9 @@ class Share:
         wanted = self.arm.match_labels
         if wanted and all(pod.labels.get(key) == value for key, value in wanted.items()):
             return True
-        return zlib.crc32(pod.uid.encode()) % _PARTS < self.arm.percent * _PARTS / 100
+        # A gang is decided as a whole, so it is on one side as a whole.
+        whole = pod.uid if pod.group is None else str(pod.group)
+        return zlib.crc32(whole.encode()) % _PARTS < self.arm.percent * _PARTS / 100
 
 
 def routes(arms: Mapping[str, Arm]) -> Callable[[PodInfo], str]:

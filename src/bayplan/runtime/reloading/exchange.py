@@ -7,7 +7,7 @@ rules or wholly by the new. What has been decided keeps the profile that decided
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bayplan.cycle.desk import Desk
@@ -49,21 +49,17 @@ class Exchange:
         scheduler, desks = self._scheduler, generation.desks
         board = scheduler.board
         self._open_books(generation)
-        before = dict(scheduler.counters)
-        if not at_start:
-            scheduler.loop.exchanged()
-        scheduler.counters.clear()
+        counters = {}
         for name, desk in desks.items():
-            former = before.get(name)
+            former = scheduler.counters.get(name)
             counter = Counter.of(desk, former.evictions if former is not None else None)
-            shadow = self.shadows.get(name)
-            scheduler.counters[name] = Counter(counter.desk, counter.evictions, shadow)
+            counters[name] = replace(counter, shadow=self.shadows.get(name))
+        scheduler.loop.exchange(counters)
         scheduler.pods.profiles = frozenset(desks)
         arms = self.ledger.arms
         if not at_start or arms:
             profiles = {name: desk.profile for name, desk in desks.items()}
             board.queue.use(profiles, board.clock.monotonic(), routes(arms))
-        scheduler.loop.wake()
 
     def _open_books(self, generation: Generation) -> None:
         """Books go on as long as the arms stay the same."""
