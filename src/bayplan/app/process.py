@@ -127,7 +127,6 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
         _need_what_is_served(scheduler, informers, permissions)
         reloader = reloader_of(options, config, registry, scheduler)
         process = Process(config, around, scheduler, informers, elector, permissions, reloader)
-        metrics.generation.pull = lambda: {(): float(reloader.present.number)}
         try:
             with Watchdog(clock, on_interrupt=metrics.plugin_interrupted) as watchdog:
                 async with serving(options.serving, process, watchdog, rng):

@@ -84,7 +84,10 @@ def reloader_of(
     asked = (p.watches for desk in desks.values() for p in desk.profile.plugins)
     watched = frozenset(kind.value for kinds in asked for kind in kinds)
     present = Generation(registry.generation, config, registry, desks)
-    return Reloader(scheduler, Files(options, config, registry, scheduler), present, watched)
+    files = Files(options, config, registry, scheduler)
+    reloader = Reloader(scheduler, files, present, watched)
+    scheduler.board.metrics.generation.pull = lambda: {(): float(reloader.present.number)}
+    return reloader
 
 
 class Shown(Protocol):
