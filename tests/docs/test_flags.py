@@ -18,8 +18,10 @@ FOREIGN = {
     "--basetemp",  # pytest
     "--dry-run",  # kubectl
     "--field-selector",
+    "--feature-gates",  # kube-apiserver
     "--for",
     "--from-file",
+    "--runtime-config",  # kube-apiserver
     "--timeout",
     "--all-namespaces",
 }
