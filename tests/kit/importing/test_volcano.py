@@ -128,6 +128,12 @@ def test_queues_are_quotas(actions: str) -> None:
     assert "DefaultPreemption" not in at["postFilter"]
 
 
+def test_fair_shares() -> None:
+    found = profile(imported(plugins("{name: drf, arguments: {drf.enable_hierarchy: true}}")))
+    assert [ref.name for ref in found.plugins["queueSort"]] == ["FairQueues"]
+    assert found.args["FairQueues"].label == "volcano.sh/queue-name"
+
+
 def test_predicates() -> None:
     text = "{name: predicates, arguments: {predicate.NodePortsEnable: false, predicate.GPUSharingEnable: true, predicate.X: 1}}"
     result = imported(plugins(text))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from bayplan.kit.importing.draft import Draft, Verdict
+from bayplan.kit.importing.shapes import mapping, number
 
 Args = Mapping[str, Any]
 
@@ -30,8 +31,8 @@ class Counterpart:
 
 def _metrics(args: Args, draft: Draft, plugin: str) -> None:
     """The provider that fills node.usage, from Trimaran's metricProvider."""
-    provider = args.get("metricProvider") or {}
-    kind = provider.get("type", "KubernetesMetricsServer")
+    provider = mapping(args.get("metricProvider"), f"{plugin}: metricProvider")
+    kind = str(provider.get("type", "KubernetesMetricsServer"))
     if args.get("watcherAddress"):
         draft.say(
             Verdict.CHANGED,
@@ -42,7 +43,7 @@ def _metrics(args: Args, draft: Draft, plugin: str) -> None:
     elif kind == "Prometheus":
         draft.need(
             "prometheus",
-            url=provider.get("address", "http://prometheus:9090"),
+            url=str(provider.get("address", "http://prometheus:9090")),
             queries={
                 "cpu": "1 - avg by (node) (rate(node_cpu_seconds_total{mode='idle'}[5m]))",
                 "memory": "1 - node_memory_MemAvailable_bytes / node_memory_MemTotal_bytes",
@@ -72,14 +73,15 @@ def _lost(args: Args, draft: Draft, plugin: str, *names: str) -> None:
 def _target_packing(args: Args, draft: Draft) -> dict[str, Any]:
     _metrics(args, draft, "TargetLoadPacking")
     _lost(args, draft, "TargetLoadPacking", "defaultRequests", "defaultRequestsMultiplier")
-    target = args.get("targetUtilization", 40) / 100
+    target = number(args.get("targetUtilization"), "TargetLoadPacking: targetUtilization", 40) / 100
     return {"strategy": "targetPacking", "target": target, "missing": "skip"}
 
 
 def _risk_balancing(args: Args, draft: Draft) -> dict[str, Any]:
     _metrics(args, draft, "LoadVariationRiskBalancing")
     _lost(args, draft, "LoadVariationRiskBalancing", "safeVarianceSensitivity")
-    margin = args.get("safeVarianceMargin", 1)
+    where = "LoadVariationRiskBalancing: safeVarianceMargin"
+    margin = number(args.get("safeVarianceMargin"), where, 1)
     return {"strategy": "riskBalancing", "riskMargin": margin, "missing": "skip"}
 
 
@@ -91,7 +93,9 @@ def _over_commitment(args: Args, draft: Draft) -> dict[str, Any]:
 
 def _numa(args: Args, draft: Draft) -> dict[str, Any]:
     draft.need("numaTopology")
-    strategy = (args.get("scoringStrategy") or {}).get("type")
+    strategy = mapping(
+        args.get("scoringStrategy"), "NodeResourceTopologyMatch: scoringStrategy"
+    ).get("type")
     if strategy:
         draft.say(
             Verdict.CHANGED,
@@ -117,9 +121,12 @@ def _latency(args: Args, draft: Draft) -> dict[str, Any]:
 
 
 def _energy(args: Args, draft: Draft) -> dict[str, Any]:
-    models = args.get("nodePowerModel") or {}
-    # Power = K0 + K1 * e^(K2 * x): idle is K0 + K1.
-    idle = {node: model.get("k0", 0) + model.get("k1", 0) for node, model in models.items()}
+    where = "Peaks: nodePowerModel"
+    idle = {}
+    for node, model in mapping(args.get("nodePowerModel"), where).items():
+        given = mapping(model, f"{where}.{node}")
+        # Power = K0 + K1 * e^(K2 * x): idle is K0 + K1.
+        idle[node] = sum(number(given.get(k), f"{where}.{node}.{k}", 0) for k in ("k0", "k1"))
     if not idle:
         return {}
     draft.say(

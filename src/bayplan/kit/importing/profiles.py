@@ -15,6 +15,7 @@ from bayplan.framework.config.points import POINT_TYPES
 from bayplan.framework.plugin import POINTS, Plugin
 from bayplan.kit.importing.counterparts import COUNTERPARTS, Counterpart
 from bayplan.kit.importing.draft import Draft, Verdict
+from bayplan.kit.importing.shapes import mapping, sequence
 
 if TYPE_CHECKING:
     from bayplan.framework.registry import Registry
@@ -72,7 +73,7 @@ def _settings(content: Mapping[str, Any], draft: Draft) -> None:
             "parallelism",
             "bounds what runs outside at once: deciding takes one thread",
         )
-    for extender in content.get("extenders") or ():
+    for extender in sequence(content.get("extenders"), "extenders"):
         if isinstance(extender, Mapping):
             draft.say(Verdict.KEPT, f"extender {extender.get('urlPrefix', '')}", "the same")
     for gone in (
@@ -101,7 +102,7 @@ class _Importer:
         """The profile as ours."""
         given = {
             str(entry.get("name")): entry.get("args")
-            for entry in self._content.get("pluginConfig") or ()
+            for entry in sequence(self._content.get("pluginConfig"), "profiles: pluginConfig")
             if isinstance(entry, Mapping)
         }
         for name in dict.fromkeys([*self._enabled(), *given]):
@@ -140,7 +141,8 @@ class _Importer:
             return
         translate = counterpart.arguments
         if translate is not None:
-            plain = {k: v for k, v in dict(args or {}).items() if k not in ("kind", "apiVersion")}
+            given = mapping(args, f"pluginConfig: {name}: args")
+            plain = {k: v for k, v in given.items() if k not in ("kind", "apiVersion")}
             translated = translate(plain, self._draft)
             if translated and counterpart.name not in self._args:
                 self._args[counterpart.name] = translated
@@ -217,11 +219,10 @@ class _Importer:
 
 
 def _set(content: Mapping[str, Any], point: str) -> _Set:
-    plugins = content.get("plugins")
-    said = plugins.get(point) if isinstance(plugins, Mapping) else None
-    said = said if isinstance(said, Mapping) else {}
-    return _Set(_entries(said, "enabled"), _entries(said, "disabled"))
+    said = mapping(mapping(content.get("plugins"), "plugins").get(point), f"plugins: {point}")
+    return _Set(_entries(said, point, "enabled"), _entries(said, point, "disabled"))
 
 
-def _entries(said: Mapping[str, Any], which: str) -> list[dict[str, Any]]:
-    return [dict(entry) for entry in said.get(which) or () if isinstance(entry, Mapping)]
+def _entries(said: Mapping[str, Any], point: str, which: str) -> list[dict[str, Any]]:
+    where = f"plugins: {point}: {which}"
+    return [dict(mapping(entry, where)) for entry in sequence(said.get(which), where)]

@@ -16,6 +16,7 @@ from bayplan.framework.config import load_config_objects, types
 from bayplan.framework.config.document import read_documents
 from bayplan.kit.importing.draft import Draft, Row, Verdict
 from bayplan.kit.importing.profiles import import_profiles
+from bayplan.kit.importing.shapes import mapping, sequence
 from bayplan.kit.importing.volcano import import_volcano, is_volcano
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def _contents(documents: list[Any]) -> Iterator[Mapping[str, Any]]:
             continue
         yield document
         if document.get("kind") == "ConfigMap":
-            for inner in (document.get("data") or {}).values():
+            for inner in mapping(document.get("data"), "data").values():
                 nodes, _ = read_documents(str(inner))
                 yield from _contents([node.value for node in nodes])
         if document.get("kind") == "List":
-            yield from _contents(list(document.get("items") or ()))
+            yield from _contents(sequence(document.get("items"), "items"))

@@ -10,68 +10,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bayplan.kit.importing.draft import Draft, Verdict
+from bayplan.kit.importing.shapes import mapping, sequence, whole
+from bayplan.kit.importing.volcano_parts import (
+    ACTIONS,
+    NODE_ORDER,
+    PLAIN,
+    PREDICATES,
+    QUEUE_LABEL,
+    USUAL_ACTIONS,
+)
 
 SCHEDULER_NAME: Final = "volcano"
 #: Ours, for queues.
 QUOTAS: Final = "CapacityScheduling"
-
-_ACTIONS: Final = {
-    "enqueue": (Verdict.BUILT_IN, "a gang waits until all of it fits; there is no Inqueue phase"),
-    "allocate": (Verdict.BUILT_IN, "placing pods"),
-    "backfill": (Verdict.BUILT_IN, "pods without requests are placed like any other"),
-    "preempt": (Verdict.BUILT_IN, "DefaultPreemption: by priority, also across queues"),
-    "reclaim": (
-        Verdict.CHANGED,
-        "elastic quotas: what is lent beyond min is taken back by preemption",
-    ),
-    "gangpreempt": (Verdict.BUILT_IN, "a gang preempts as one"),
-    "gangreclaim": (Verdict.CHANGED, "as reclaim"),
-    "shuffle": (Verdict.NONE, "rescheduling of running pods: use the descheduler"),
-    "elect": (Verdict.NONE, "gone from Volcano too"),
-    "reserve": (Verdict.NONE, "gone from Volcano too"),
-}
-
-#: What Volcano does where the file says nothing.
-_USUAL_ACTIONS: Final = "enqueue, allocate, backfill"
-
-#: nodeorder's arguments: our plugin and Volcano's default.
-_NODE_ORDER: Final = {
-    "leastrequested.weight": ("NodeResourcesFit", 1),
-    "nodeaffinity.weight": ("NodeAffinity", 2),
-    "podaffinity.weight": ("InterPodAffinity", 2),
-    "balancedresource.weight": ("NodeResourcesBalancedAllocation", 1),
-    "tainttoleration.weight": ("TaintToleration", 3),
-    "imagelocality.weight": ("ImageLocality", 1),
-    "podtopologyspread.weight": ("PodTopologySpread", 2),
-}
-#: predicates' switches: our filters.
-_PREDICATES: Final = {
-    "predicate.NodeAffinityEnable": "NodeAffinity",
-    "predicate.NodePortsEnable": "NodePorts",
-    "predicate.TaintTolerationEnable": "TaintToleration",
-    "predicate.PodAffinityEnable": "InterPodAffinity",
-    "predicate.NodeVolumeLimitsEnable": "NodeVolumeLimits",
-    "predicate.VolumeZoneEnable": "VolumeZone",
-    "predicate.PodTopologySpreadEnable": "PodTopologySpread",
-}
-
-#: Plugins of which there is nothing to write down.
-_PLAIN: Final = {
-    "priority": (Verdict.BUILT_IN, "PrioritySort"),
-    "gang": (Verdict.BUILT_IN, "pod groups are placed as one; write them as scheduling.x-k8s.io PodGroups"),
-    "conformance": (Verdict.BUILT_IN, "system-critical priorities are above all others"),
-    "drf": (Verdict.CHANGED, "shares between namespaces by ElasticQuota, not by dominant resource"),
-    "overcommit": (Verdict.NONE, "gangs are placed when they fit, not let in beforehand"),
-    "pdb": (Verdict.BUILT_IN, "DefaultPreemption spares PodDisruptionBudgets where it can"),
-    "sla": (Verdict.NONE, "a pod's chance grows with its priority alone"),
-    "tdm": (Verdict.NONE, "no nodes that belong to a queue by time of day"),
-    "rescheduling": (Verdict.NONE, "running pods are left alone: use the descheduler"),
-    "resourcequota": (Verdict.BUILT_IN, "the API server enforces ResourceQuota when pods are made"),
-    "task-topology": (Verdict.NONE, "use pod affinity between the tasks"),
-    "nodegroup": (Verdict.NONE, "TenantIsolation keeps tenants in pools of their own, by labels"),
-    "network-topology-aware": (Verdict.CHANGED, "a gang's topology key, on its PodGroup; no HyperNodes"),
-    "cdp": (Verdict.NONE, "no cool-down between preemptions"),
-}  # fmt: skip
 
 
 def is_volcano(content: Any) -> bool:
@@ -86,18 +37,18 @@ def is_volcano(content: Any) -> bool:
 def import_volcano(content: Mapping[str, Any], draft: Draft) -> None:
     """Turn the document over into ``draft``."""
     importer = _Importer(draft)
-    actions = str(content.get("actions") or _USUAL_ACTIONS).replace(",", " ").split()
+    actions = str(content.get("actions") or USUAL_ACTIONS).replace(",", " ").split()
     if not any("preempt" in action or "reclaim" in action for action in actions):
         importer.never_preempts()
     for action in actions:
-        verdict, remark = _ACTIONS.get(action, (Verdict.NONE, "an action that is not known"))
+        verdict, remark = ACTIONS.get(action, (Verdict.NONE, "an action that is not known"))
         draft.say(verdict, f"action {action}", "", remark)
-    for number, tier in enumerate(content.get("tiers") or (), start=1):
-        for plugin in tier.get("plugins") or () if isinstance(tier, Mapping) else ():
-            if isinstance(plugin, Mapping):
-                importer.plugin(number, plugin)
+    for number, tier in enumerate(sequence(content.get("tiers"), "tiers"), start=1):
+        where = f"tier {number}: plugins"
+        for plugin in sequence(mapping(tier, where).get("plugins"), where):
+            importer.plugin(number, mapping(plugin, where))
     if content.get("metrics"):
-        importer.metrics(content["metrics"])
+        importer.metrics(mapping(content["metrics"], "metrics"))
     if content.get("configurations"):
         draft.say(Verdict.NONE, "configurations", "", "settings of actions")
     draft.scheduler["profiles"] = [importer.profile()]
@@ -119,18 +70,20 @@ class _Importer:
         self._orders_nodes = False
         self._preempts = True
         self._has_quotas = False
+        self._is_fair = False
 
     def plugin(self, tier: int, plugin: Mapping[str, Any]) -> None:
         """One plugin of a tier."""
         name = str(plugin.get("name", ""))
         theirs = f"tier {tier}: {name}"
-        arguments = plugin.get("arguments") or {}
+        arguments = mapping(plugin.get("arguments"), f"{theirs}: arguments")
         work: dict[str, Callable[[str, Mapping[str, Any]], None]] = {
             "predicates": self._predicates,
             "nodeorder": self._node_order,
             "binpack": self._binpack,
             "usage": self._usage,
             "numaaware": self._numa,
+            "drf": self._fairness,
             "proportion": self._quotas,
             "capacity": self._quotas,
             "deviceshare": self._devices,
@@ -138,8 +91,8 @@ class _Importer:
         }
         if name in work:
             work[name](theirs, arguments)
-        elif name in _PLAIN:
-            verdict, remark = _PLAIN[name]
+        elif name in PLAIN:
+            verdict, remark = PLAIN[name]
             self._draft.say(verdict, theirs, "", remark)
         else:
             self._draft.say(
@@ -168,12 +121,12 @@ class _Importer:
             self._scores
             if self._orders_nodes
             else {
-                **dict.fromkeys((ours for ours, _ in _NODE_ORDER.values()), 0),
+                **dict.fromkeys((ours for ours, _ in NODE_ORDER.values()), 0),
                 **self._scores,
             }
         )
         for name, weight in scored.items():
-            if name in {ours for ours, _ in _NODE_ORDER.values()}:
+            if name in {ours for ours, _ in NODE_ORDER.values()}:
                 score["disabled"].append({"name": name})
             if weight:
                 score["enabled"].append({"name": name, "weight": weight})
@@ -186,6 +139,11 @@ class _Importer:
             filters["disabled"] = [{"name": name} for name in self._filters_off]
         if filters:
             plugins["filter"] = filters
+        if self._is_fair:
+            plugins["queueSort"] = {
+                "enabled": [{"name": "FairQueues"}],
+                "disabled": [{"name": "PrioritySort"}],
+            }
         if self._has_quotas:
             plugins["preFilter"] = {"enabled": [{"name": QUOTAS}]}
         if self._has_quotas and self._preempts:
@@ -224,7 +182,7 @@ class _Importer:
     def _predicates(self, theirs: str, arguments: Mapping[str, Any]) -> None:
         self._draft.say(Verdict.BUILT_IN, theirs, "the default filters")
         for switch, value in arguments.items():
-            ours = _PREDICATES.get(switch)
+            ours = PREDICATES.get(switch)
             if ours is None:
                 if "GPUSharing" in switch and _is_true(value):
                     self._devices(f"{theirs}: {switch}", {})
@@ -237,11 +195,11 @@ class _Importer:
     def _node_order(self, theirs: str, arguments: Mapping[str, Any]) -> None:
         self._orders_nodes = True
         self._draft.say(Verdict.KEPT, theirs, "the default scores, with these weights")
-        for key, (ours, default) in _NODE_ORDER.items():
-            weight = _int(arguments.get(key), default)
+        for key, (ours, default) in NODE_ORDER.items():
+            weight = whole(arguments.get(key), f"{theirs}: {key}", default)
             if ours != "NodeResourcesFit" or "MostAllocated" not in str(self._args):
                 self._scores[ours] = weight
-        most = _int(arguments.get("mostrequested.weight"), 0)
+        most = whole(arguments.get("mostrequested.weight"), f"{theirs}: mostrequested.weight", 0)
         if most > self._scores["NodeResourcesFit"]:
             self._pack(most, [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}])
         elif most:
@@ -255,14 +213,23 @@ class _Importer:
     def _binpack(self, theirs: str, arguments: Mapping[str, Any]) -> None:
         names = str(arguments.get("binpack.resources", "")).replace(",", " ").split()
         weights = {
-            "cpu": _int(arguments.get("binpack.cpu"), 1),
-            "memory": _int(arguments.get("binpack.memory"), 1),
-            **{name: _int(arguments.get(f"binpack.resources.{name}"), 1) for name in names},
+            "cpu": whole(arguments.get("binpack.cpu"), f"{theirs}: binpack.cpu", 1),
+            "memory": whole(arguments.get("binpack.memory"), f"{theirs}: binpack.memory", 1),
+            **{
+                name: whole(
+                    arguments.get(f"binpack.resources.{name}"),
+                    f"{theirs}: binpack.resources.{name}",
+                    1,
+                )
+                for name in names
+            },
         }
         resources = [
             {"name": name, "weight": weight} for name, weight in weights.items() if weight > 0
         ]
-        self._pack(_int(arguments.get("binpack.weight"), 1), resources)
+        self._pack(
+            whole(arguments.get("binpack.weight"), f"{theirs}: binpack.weight", 1), resources
+        )
         self._draft.say(
             Verdict.CHANGED,
             theirs,
@@ -277,12 +244,14 @@ class _Importer:
         }
 
     def _usage(self, theirs: str, arguments: Mapping[str, Any]) -> None:
-        thresholds = arguments.get("thresholds") or {}
-        self._scores["LowCpuScheduler"] = _int(arguments.get("usage.weight"), 5)
+        thresholds = mapping(arguments.get("thresholds"), f"{theirs}: thresholds")
+        self._scores["LowCpuScheduler"] = whole(
+            arguments.get("usage.weight"), f"{theirs}: usage.weight", 5
+        )
         self._filters.append("LowCpuScheduler")
         self._args["LowCpuScheduler"] = {
-            "threshold": _int(thresholds.get("cpu"), 80) / 100,
-            "memoryThreshold": _int(thresholds.get("mem"), 80) / 100,
+            "threshold": whole(thresholds.get("cpu"), f"{theirs}: cpu", 80) / 100,
+            "memoryThreshold": whole(thresholds.get("mem"), f"{theirs}: mem", 80) / 100,
             "missing": "skip",
         }
         self._draft.say(
@@ -300,8 +269,18 @@ class _Importer:
             "a queue becomes an ElasticQuota of its namespace: its share is min, its capability max",
         )
 
+    def _fairness(self, theirs: str, arguments: Mapping[str, Any]) -> None:
+        self._is_fair = True
+        self._args["FairQueues"] = {"label": QUEUE_LABEL}
+        self._draft.say(
+            Verdict.CHANGED,
+            theirs,
+            "FairQueues",
+            "by dominant share and weight, pod by pod; write the Queue objects and their weights under queues",
+        )
+
     def _numa(self, theirs: str, arguments: Mapping[str, Any]) -> None:
-        self._scores["NUMATopology"] = _int(arguments.get("weight"), 1)
+        self._scores["NUMATopology"] = whole(arguments.get("weight"), f"{theirs}: weight", 1)
         self._filters.append("NUMATopology")
         self._draft.need("numaTopology")
         self._draft.say(
@@ -312,7 +291,14 @@ class _Importer:
         )
 
     def _devices(self, theirs: str, arguments: Mapping[str, Any]) -> None:
-        self._scores["GPUFragmentation"] = _int(arguments.get("deviceshare.ScheduleWeight"), 1) or 1
+        self._scores["GPUFragmentation"] = (
+            whole(
+                arguments.get("deviceshare.ScheduleWeight"),
+                f"{theirs}: deviceshare.ScheduleWeight",
+                1,
+            )
+            or 1
+        )
         self._filters.append("GPUFragmentation")
         self._draft.say(
             Verdict.CHANGED,
@@ -328,13 +314,6 @@ class _Importer:
             "",
             "its protocol is Volcano's own; kube-scheduler's extenders: extenders:",
         )
-
-
-def _int(value: Any, default: int) -> int:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return default
 
 
 def _is_true(value: Any) -> bool:
