@@ -10,12 +10,12 @@ from typing import Any
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.kit.importing.test_volcano import STOCK
 
 from bayplan.errors import ConfigError
 from bayplan.kit.importing.counterparts import COUNTERPARTS
 from bayplan.kit.importing.result import import_config
 from bayplan.plugins import default_registry
-from tests.kit.importing.test_volcano import STOCK
 
 VOLCANO = yaml.safe_load(STOCK)
 VOLCANO["tiers"][1]["plugins"] += [
