@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayplan.cluster.cluster import Cluster
+from bayplan.cycle import gang_puzzle
 from bayplan.cycle.gang_puzzle import Question, question_of
 from bayplan.cycle.gang_room import room_of
 from bayplan.cycle.gang_solver import Bin, Limits, Puzzle, Solution, solve
@@ -96,6 +97,21 @@ def test_more_than_needed_if_they_fit() -> None:
 def test_no_more_alike_nodes_are_asked_about_than_there_are_members() -> None:
     cluster = make_cluster(*(node(f"n{i}", 4) for i in range(50)))
     assert len(question(cluster, [pod("a", 1), pod("b", 2)]).puzzle.bins) == 2
+
+
+def test_of_many_nodes_some_are_asked_about_for_each_class(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gang_puzzle, "MOST_BINS", 4)
+    # Ten nodes that are almost full, all other; one that is empty.
+    full = [
+        one for i in range(10) for one in (node(f"n{i}", 100 + i), pod(f"p{i}", 98).on(f"n{i}"))
+    ]
+    cluster = make_cluster(*full, node("empty", 120))
+    asked = question(cluster, [pod("small-0", 1), pod("small-1", 1), pod("large", 110)])
+    assert len(asked.nodes) < 11
+    plan = asked.plan(solve(asked.puzzle))
+    assert (len(plan), plan["default/large"]) == (3, "empty")
 
 
 def test_huge_numbers_are_scaled_to_the_safe_side() -> None:

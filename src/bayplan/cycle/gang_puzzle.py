@@ -10,7 +10,7 @@ word.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from bayplan.framework.status import Mask
     from bayplan.model.pod_group import GroupTopology
 
-#: More nodes than this are not looked at: those that are fullest are kept, which is where a solution is worth most.
-MOST_BINS: Final = 2_000
+#: Not many more nodes than this are looked at: for each class of members the fullest, which is where a solution is worth most.
+MOST_BINS: Final = 1_000
 #: How full a node is, in steps.
 _FULL: Final = 100
 
@@ -63,23 +63,55 @@ def question_of(
     if room.bounds(domains, int(domains.max(initial=0)) + 1).max(initial=0) < needed:
         return None
     rows = np.flatnonzero(_usable(room) & (domains >= 0))
-    alike: defaultdict[bytes, list[int]] = defaultdict(list)
-    slots = np.array([need.slots for need in room.needs], np.int64)
-    for row in rows.tolist():
-        facts = (room.free[:, row].tobytes(), slots[:, row].tobytes(), domains[row].tobytes())
-        alike[b"".join(facts)].append(row)
-    kept = [row for group in alike.values() for row in group[: room.members]]
-    fullness = _fullness(room, view, np.array(kept, np.intp))
-    order = np.lexsort((np.array(kept), -fullness))[:MOST_BINS].tolist()
-    bins = tuple(_bin(room, slots, domains, kept[i], int(fullness[i])) for i in order)
+    fullness = _fullness(room, view, rows)
+    # The fullest first, and of those that are alike the first ones.
+    order = np.lexsort((rows, -fullness))
+    rows, fullness = rows[order], fullness[order]
+    slots = np.array([need.slots[rows] for need in room.needs], np.int64)
+    facts = np.concatenate((room.free[:, rows], slots, domains[rows][np.newaxis]), dtype=np.int64)
+    kept = _without_repetitions(facts, room.members)
+    if len(kept) > MOST_BINS:
+        kept = _enough_for_each(slots, kept)
     names = view.cluster.nodes.names
     puzzle = Puzzle(
         needed=needed,
         counts=tuple(len(need.pods) for need in room.needs),
         amounts=tuple(tuple(need.amounts.tolist()) for need in room.needs),
-        bins=bins,
+        bins=_bins(facts[:, kept], len(room.resources), fullness[kept]),
     )
-    return Question(puzzle, tuple(names[kept[i]] for i in order), tuple(map(_keys, room.needs)))
+    nodes = tuple(names[row] for row in rows[kept].tolist())
+    return Question(puzzle, nodes, tuple(map(_keys, room.needs)))
+
+
+def _without_repetitions(facts: Amounts, most: int) -> list[int]:
+    """Columns of which there are not more alike before them than the gang has members."""
+    raw, width = np.ascontiguousarray(facts.T).tobytes(), facts.shape[0] * facts.itemsize
+    seen: Counter[bytes] = Counter()
+    kept = []
+    for number in range(facts.shape[1]):
+        key = raw[number * width : (number + 1) * width]
+        seen[key] += 1
+        if seen[key] <= most:
+            kept.append(number)
+    return kept
+
+
+def _enough_for_each(slots: Amounts, kept: list[int]) -> list[int]:
+    """The first ones that take members of a class, for each class: the fullest alone may have no room for large members."""
+    columns, share = np.array(kept, np.intp), MOST_BINS // len(slots)
+    chosen = {
+        number
+        for takes in slots[:, columns] > 0
+        for number in columns[np.flatnonzero(takes)[:share]].tolist()
+    }
+    return sorted(chosen)
+
+
+def _bins(facts: Amounts, resources: int, fullness: Amounts) -> tuple[Bin, ...]:
+    return tuple(
+        Bin(tuple(one[:resources]), tuple(one[resources:-1]), one[-1], full)
+        for one, full in zip(facts.T.tolist(), fullness.tolist(), strict=True)
+    )
 
 
 def _keys(need: Need) -> tuple[str, ...]:
@@ -105,12 +137,3 @@ def _fullness(room: Room, view: ClusterView, rows: NDArray[np.intp]) -> Amounts:
         left = room.free[number, rows] / np.maximum(there, 1.0)
         np.maximum(full, (_FULL * (1.0 - np.minimum(left, 1.0))).astype(np.int64), out=full)
     return full
-
-
-def _bin(room: Room, slots: Amounts, domains: Amounts, row: int, fullness: int) -> Bin:
-    return Bin(
-        free=tuple(room.free[:, row].tolist()),
-        slots=tuple(slots[:, row].tolist()),
-        domain=int(domains[row]),
-        fullness=fullness,
-    )
