@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from bayplan.embedded.builtin import builtin_kinds
 from bayplan.embedded.schema.checking import unknown_fields, wrong_type
 from bayplan.testing.control_plane import Obj
 from tests.deploy.chart import (
     CHART,
+    ROOT,
     SEVERAL,
     Rendered,
     RenderError,
@@ -210,6 +213,23 @@ def test_another_configuration_makes_new_pods() -> None:
         mark(files={"prices.csv": ""}),
     ]
     assert len({mark(), *changed}) == 4
+
+
+def test_the_page_names_values_that_there_are() -> None:
+    values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"[`=](?:--set=)?([a-z]\w*(?:\.\w+)*)[=`]", page))
+    # What is below these two is bayplan's own.
+    paths = {
+        path for path in named if path.split(".")[0] in values.keys() - {"bayplan", "configuration"}
+    }
+
+    assert {"takeOver", "http.enabled", "monitoring.job", "extraVolumeMounts"} <= paths
+    for path in paths:
+        found: Any = values
+        for word in path.split("."):
+            assert word in found, path
+            found = found[word]
 
 
 @pytest.mark.parametrize(
