@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bayplan.app.assembly import Surroundings, assemble
+from bayplan.app.coordinating import lease_rights
 from bayplan.app.options import configure
 from bayplan.cli.flags import options_of, remarks
 from bayplan.cli.run import run
@@ -51,6 +52,7 @@ def asked(chart: Rendered, name: str, folder: Path) -> Granted:
     rights = [
         *needed(watched, lease if election.leader_elect else None, writes=True),
         *(right for feed in feeds if feed.on_served for right in for_groups(feed.resource)),
+        *lease_rights(config),
     ]
     return {(r.namespace, r.group, _kind(r), r.verb, r.name) for r in rights}
 

@@ -29,6 +29,11 @@ def with_plugin(name: str, **args: Any) -> Obj:
     return {"configuration": {"profiles": [profile]}}
 
 
+def standing_by(standby: Obj) -> Obj:
+    profiles = [{"schedulerName": "bayplan"}, {"schedulerName": standby["schedulerName"]}]
+    return {"configuration": {"profiles": profiles}, "bayplan": {"standby": [standby]}}
+
+
 @pytest.mark.parametrize(
     "entry",
     [
@@ -43,6 +48,11 @@ def with_plugin(name: str, **args: Any) -> Obj:
                 }
             },
             id="a lease by another name elsewhere",
+        ),
+        pytest.param(standing_by({"schedulerName": "batch"}), id="a standby"),
+        pytest.param(
+            standing_by({"schedulerName": "batch", "lease": "there/theirs"}),
+            id="a standby for a lease elsewhere",
         ),
         *(pytest.param(with_plugin(name), id=name) for name in WATCHING),
         pytest.param(

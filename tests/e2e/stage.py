@@ -33,7 +33,6 @@ LEASE = {
     "renewDeadline": "2s",
     "retryPeriod": "500ms",
     "resourceLock": "leases",
-    "resourceName": "bayplan-e2e",
     "resourceNamespace": "kube-system",
 }
 
@@ -72,6 +71,7 @@ class Stage:
         extenders: Sequence[Mapping[str, Any]] = (),
         own: Mapping[str, Any] | None = None,
         values: Mapping[str, Any] | None = None,
+        lease: str = "bayplan-e2e",
     ) -> Running:
         """Start the scheduler under test, ours as the chart would; does not wait until it is ready.
 
@@ -82,7 +82,7 @@ class Stage:
         subject = subject or self.subject
         admin = plane.user(f"admin-{name}", ["system:masters"])
         configuration = {
-            "leaderElection": LEASE if elect else {"leaderElect": False},
+            "leaderElection": LEASE | {"resourceName": lease} if elect else {"leaderElect": False},
             "profiles": [dict(profile) for profile in profiles],
             "extenders": [dict(extender) for extender in extenders],
         }

@@ -5,7 +5,7 @@ Called by ``process``, and by tests, which hand in another API and another clock
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +43,7 @@ from bayplan.runtime.ingest.nodes import Nodes
 from bayplan.runtime.ingest.objects import Objects
 from bayplan.runtime.ingest.pods import Pods
 from bayplan.runtime.ingest.scheduling_policies import Followers
+from bayplan.runtime.ingest.turns import Turns
 from bayplan.runtime.ingest.waking import Waker
 from bayplan.runtime.loop import Counter, Loop
 from bayplan.runtime.notes import Notes
@@ -109,6 +110,8 @@ class Surroundings:
     #: Whether this process leads: asked before everything that is written and cannot be undone.
     may_write: Callable[[], bool] = lambda: True
     dry_run: bool = False
+    #: Whether a profile is this process's to serve at this moment.
+    may_serve: Callable[[str], bool] = lambda _profile: True
 
 
 def assemble(config: Configuration, registry: Registry, around: Surroundings) -> Scheduler:
@@ -143,7 +146,7 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         timer=clock.monotonic,
     )
     waker = Waker(queue, metrics, clock)
-    pods = Pods(cluster, queue, waiting, waker, desks, clock)
+    pods = Pods(cluster, queue, waiting, waker, _turns(config, desks), clock)
 
     chronicle = Chronicle(clock, config.own.record.size)
     come_back = ComeBack(
@@ -161,8 +164,9 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
         chronicle,
         around.dry_run,
         around.may_write,
+        around.may_serve,
     )
-    binder = Binder(board)
+    binder = Binder(board, config.own.coordination.yield_for.total_seconds())
     evictor = Evictor(api, clock, metrics, recorder, waiting, around.may_write)
     counters = {name: Counter.of(desk) for name, desk in desks.items()}
     loop = Loop(board, counters, pods, binder, evictor)
@@ -196,6 +200,10 @@ def assemble(config: Configuration, registry: Registry, around: Surroundings) ->
     _close_circles(scheduler, services, waker)
     _pull_gauges(scheduler)
     return scheduler
+
+
+def _turns(config: Configuration, profiles: Collection[str]) -> Turns:
+    return Turns(profiles, (standby.scheduler_name for standby in config.own.standby))
 
 
 def _extending(
@@ -287,6 +295,7 @@ def _close_circles(scheduler: Scheduler, services: Services, waker: Waker) -> No
         helper.on_answer = lambda key: activate(each.pod for each in board.queue.members(key))
     services.activate = activate
     services.bindings.news = pods
+    pods.on_foreign.append(scheduler.binder.races.on_foreign)
     scheduler.evictor.activate = activate
     scheduler.binder.on_done = loop.wake
     waker.on_change.append(loop.wake)

@@ -24,12 +24,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bayplan.app.assembly import Surroundings, assemble
+from bayplan.app.coordinating import lease_rights, new_identity, stand_ins, wait_free
 from bayplan.app.logging_file import logging_file
 from bayplan.app.options import Options, configure, election_settings, rate_limit
 from bayplan.app.providing import pollers_of
 from bayplan.app.reloading import Announcer, reloader_of
 from bayplan.app.serving import serving
 from bayplan.app.signals import first, signals
+from bayplan.app.stalls import notice_stalls
 from bayplan.app.tracing import open_tracer
 from bayplan.client.api import Api, ApiSettings
 from bayplan.client.config import load
@@ -64,9 +66,6 @@ GRACE_S: Final = 15.0
 #: How often it is looked whether everything is listed, and said what is not.
 _LOOK_S: Final = 0.05
 _SAY_S: Final = 10.0
-#: The event loop's own delay is measured this often.
-_STALL_LOOK_S: Final = 0.25
-_STALL_S: Final = 0.05
 #: Requests to the API server under way at once, for each unit of the configuration's ``parallelism``; with its default 32.
 _CONNECTIONS_PER_UNIT: Final = 2
 
@@ -117,6 +116,7 @@ async def opened(options: Options, clock: Clock) -> AsyncIterator[Process]:
             seed=rng.getrandbits(63),
             may_write=elector.may_write if elector is not None else lambda: True,
             dry_run=options.dry_run,
+            may_serve=lambda profile: process.stand_ins.may_serve(profile),
         )
         scheduler = assemble(config, registry, around)
         if tracer is not None:
@@ -204,7 +204,9 @@ def _rights(
     election = config.leader_election
     lease = (election.resource_namespace, election.resource_name) if elector is not None else None
     watched = [feed.resource for feed in scheduler.feeds if feed.on_served is None]
-    return needed(watched, lease, writes=not options.dry_run)
+    yield from needed(watched, lease, writes=not options.dry_run)
+    if not options.dry_run:
+        yield from lease_rights(config)
 
 
 def _leading(config: Configuration, elector: Elector | None) -> dict[tuple[str, ...], float]:
@@ -218,9 +220,8 @@ def _elector(
 ) -> Elector | None:
     if options.dry_run or not config.leader_election.leader_elect:
         return None
-    identity = f"{socket.gethostname()}_{secrets.token_hex(16)}"
     settings = election_settings(config.leader_election)
-    return Elector(api, settings, identity, clock, rng)
+    return Elector(api, settings, new_identity(), clock, rng)
 
 
 @dataclass
@@ -239,6 +240,8 @@ class Process:
         self._stop = asyncio.Event()
         self._started = asyncio.Event()
         self._lost = asyncio.Event()
+        #: Set once nobody stands in for us any more.
+        self._free = asyncio.Event()
         self._comparison: asyncio.Task[None] | None = None
         self._announcer = Announcer(self)
         for informer in self.informers:
@@ -247,6 +250,7 @@ class Process:
         self.scheduler.loop.is_held = self._is_held
         self.scheduler.keeper.is_held = self._is_held
         self.pollers: Sequence[Poller] = pollers_of(self.config, self.scheduler, self.around)
+        self.stand_ins = stand_ins(self.config, self.scheduler, self.around, self.elector)
         self.around.metrics.data_age.pull = lambda: ages_of(self.pollers)
         #: Whether everything that was there at the start is known: then decisions can be made.
         self.synced = False
@@ -258,17 +262,13 @@ class Process:
 
     async def run(self) -> int:
         """Until it is told to stop, or the lease is lost; the exit status."""
-        handlers = {
-            signal.SIGTERM: self.stop,
-            signal.SIGINT: self.stop,
-            signal.SIGUSR2: self.compare_soon,
-            signal.SIGHUP: self.reloader.ask,
-        }
-        with signals(handlers):
+        ending = {signal.SIGTERM: self.stop, signal.SIGINT: self.stop}
+        asking = {signal.SIGUSR2: self.compare_soon, signal.SIGHUP: self.reloader.ask}
+        with signals(ending | asking):
             async with asyncio.TaskGroup() as tasks:
                 helpers = [
                     tasks.create_task(self.scheduler.write_reports()),
-                    tasks.create_task(self._notice_stalls()),
+                    tasks.create_task(notice_stalls(self.around.clock, self.around.metrics)),
                     tasks.create_task(self.permissions.run()),
                     tasks.create_task(self.reloader.run()),
                 ]
@@ -283,7 +283,12 @@ class Process:
                 if late and not self.stopping:
                     helpers += self._watch(tasks)
                     await self._wait_listed()
+                freeing = wait_free(self.config, self.around, self._free)
+                helpers.append(tasks.create_task(freeing))
+                await first(self._free, self._stop, self._lost)
                 deciding = tasks.create_task(self._decide())
+                if not self.around.dry_run:
+                    self.stand_ins.start(tasks)
                 await first(self._lost, self._stop)
                 status = await self._end(leading)
                 for task in (*helpers, deciding, leading):
@@ -365,16 +370,6 @@ class Process:
         _log.info("Scheduling begins", profiles=names, dryRun=self.around.dry_run)
         await self.scheduler.decide()
 
-    async def _notice_stalls(self) -> None:
-        """Measure how long the event loop does not come to its other work."""
-        clock = self.around.clock
-        while True:
-            before = clock.monotonic()
-            await asyncio.sleep(_STALL_LOOK_S)
-            late = clock.monotonic() - before - _STALL_LOOK_S
-            if late >= _STALL_S:
-                self.around.metrics.loop_stall(late)
-
     def compare_soon(self) -> None:
         """SIGUSR2: compare with the API server, and say what the queue holds."""
         if self._comparison is None or self._comparison.done():
@@ -386,12 +381,14 @@ class Process:
     async def _end(self, leading: asyncio.Task[None]) -> int:
         if self._lost.is_set() and not self.stopping:
             _log.error("Leaderelection lost")
+            await self.stand_ins.end(release=False)
             return 1
         if self.elector is not None and self.elector.is_leader:
             self._tell_lease(events.stopped_leading)
         # The lease is renewed until the last binding is through; only then may another one begin.
         await self.scheduler.finish(GRACE_S)
         leading.cancel()
+        await self.stand_ins.end(release=True)
         if self.elector is not None:
             await self.elector.release()
         return 0

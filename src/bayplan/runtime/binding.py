@@ -22,6 +22,7 @@ from bayplan.framework.pod_news import pod_of
 from bayplan.framework.status import Code, Rejected
 from bayplan.runtime.chronicle import BINDING, PREPARING, WAITING
 from bayplan.runtime.come_back import Setback
+from bayplan.runtime.coordination.races import Races
 from bayplan.runtime.points import Timing
 from bayplan.telemetry.log import get_logger
 
@@ -55,6 +56,8 @@ class Binding:
     started: float
     #: Set where Permit makes it wait.
     waiting: Waiting | None = None
+    #: Pods of other schedulers that had been seen when it was decided (``Races.moment``).
+    moment: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class Board:
     dry_run: bool = False
     #: Whether this process still leads.
     may_write: Callable[[], bool] = lambda: True
+    #: Whether a profile is this process's to serve.
+    may_serve: Callable[[str], bool] = lambda _profile: True
 
 
 class _TurnedDownError(BayplanError):
@@ -91,8 +96,17 @@ class _FailedError(BayplanError):
 class Binder:
     """Runs bindings, and knows how many there are."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, yield_for_s: float) -> None:
+        """Run nothing yet.
+
+        Args:
+            board: what bindings read and write.
+            yield_for_s: how long each waits for those of other schedulers.
+        """
         self._board = board
+        self._yield_for_s = yield_for_s
+        #: Told of other schedulers' pods.
+        self.races = Races(board.cluster)
         #: Called when fewer bindings are sending: there may be room for another attempt.
         self.on_done: Callable[[], None] = lambda: None
         #: Set where foreign extenders may bind.
@@ -123,6 +137,7 @@ class Binder:
 
     def start(self, binding: Binding) -> None:
         """Bind a pod in a task of its own."""
+        binding.moment = self.races.moment
         context = self._board.chronicle.context(binding.placement.pod.uid)
         task = asyncio.get_running_loop().create_task(self._run(binding), context=context)
         self._tasks.add(task)
@@ -188,6 +203,9 @@ class Binder:
             with self._standing_aside():
                 await self._prepare(placement, busy)
         board.chronicle.reached(placement.pod.uid, BINDING)
+        if self._yield_for_s:
+            with self._standing_aside():
+                await asyncio.sleep(self._yield_for_s)
         await self._send(binding)
         return True
 
@@ -249,6 +267,11 @@ class Binder:
             # The API server does not look, and the pod would be stuck on a node that is not there.
             raise _FailedError(f'node "{placement.node}" not found')
         await board.reporter.conditions.hush(placement.pod.uid)
+        if not board.may_serve(placement.profile.name):
+            raise _FailedError(f"another scheduler serves {placement.profile.name} again")
+        if self.races.is_lost(placement, binding.moment):
+            board.metrics.bind_conflict("room")
+            raise _FailedError(f'node "{placement.node}" was filled by another scheduler meanwhile')
         since = binding.queued.initial_attempt_at
         devices = board.cluster.nodes.devices.note(placement.pod.key)
         began = binding.started if since is None else since

@@ -213,7 +213,7 @@ class Loop:
     def _schedule(self, queued: Queued, now: float) -> None:
         pod = queued.pod
         counter = self._counters.get(queued.profile)
-        if counter is None or self._is_skipped(pod):
+        if counter is None or self._is_skipped(pod) or queued.profile in self._pods.turns.closing:
             self._board.queue.done(pod.uid)
             return
         gang = self.gang_turns.decides(pod)

@@ -258,8 +258,14 @@ BUILD_INFO: Final = Spec(
 BIND_CONFLICTS: Final = Spec(
     "bayplan_bind_conflicts_total",
     "counter",
-    "Bindings that the API server refused, by what was in the way.",
+    "Bindings that were refused by the API server, or not sent since a race was lost, by what was in the way.",
     ("kind",),
+)
+STANDING_IN: Final = Spec(
+    "bayplan_standing_in",
+    "gauge",
+    "1 for a standby's profile whose own scheduler is gone, so that it is served here; 0 while that one lives.",
+    ("profile",),
 )
 DATA_AGE: Final = Spec(
     "bayplan_data_age_seconds",

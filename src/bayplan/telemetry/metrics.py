@@ -99,6 +99,8 @@ class Metrics:
         self.leader = self._gauge(catalog.LEADER)
         #: Pulls ``{(version, python_version, kubernetes_version): 1}``.
         self.build_info = self._gauge(catalog.BUILD_INFO)
+        #: Pulls ``{(profile,): 1}`` while standing in for its own scheduler, ``{(profile,): 0}`` while that one lives.
+        self.standing_in = self._gauge(catalog.STANDING_IN)
         #: Pulls ``{(column,): seconds}``.
         self.data_age = self._gauge(catalog.DATA_AGE)
         #: By namespace, resource, and which amount: used, min, max, borrowed.
@@ -176,7 +178,7 @@ class Metrics:
         self._preemption_task_duration.observe(key, seconds)
 
     def bind_conflict(self, kind: str) -> None:
-        """The API server refused a binding: ``assigned``, ``deleting``, ``gated``, ``uid``, ``gone``, ``forbidden``."""
+        """A binding came to nothing: ``assigned``, ``deleting``, ``gated``, ``uid``, ``gone``, ``forbidden``, ``room``."""
         self._bind_conflicts.inc((kind,))
 
     def class_lookups(self, hits: int, misses: int) -> None:

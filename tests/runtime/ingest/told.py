@@ -10,6 +10,7 @@ from bayplan.cluster.podinfo import PodInfo
 from bayplan.framework.events import ClusterEvent
 from bayplan.runtime.ingest.nodes import Nodes
 from bayplan.runtime.ingest.pods import Pods
+from bayplan.runtime.ingest.turns import Turns
 from bayplan.runtime.ingest.waking import Waker
 from bayplan.runtime.waiting import WaitingPods
 from bayplan.telemetry.metrics import Metrics
@@ -53,7 +54,7 @@ class Queue:
 class Scene:
     """A cluster that is told things."""
 
-    def __init__(self) -> None:
+    def __init__(self, turns: Turns | None = None) -> None:
         self.cluster = Cluster()
         self.queue = cast("Any", Queue())
         self.waiting = WaitingPods()
@@ -61,7 +62,12 @@ class Scene:
         self.waker = Waker(self.queue, Metrics(), self.clock)
         self.nodes = Nodes(self.cluster, self.waker)
         self.pods = Pods(
-            self.cluster, self.queue, self.waiting, self.waker, {"default-scheduler"}, self.clock
+            self.cluster,
+            self.queue,
+            self.waiting,
+            self.waker,
+            turns or Turns({"default-scheduler"}),
+            self.clock,
         )
         self.version = 10
 

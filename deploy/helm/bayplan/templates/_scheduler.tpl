@@ -57,7 +57,7 @@ app.kubernetes.io/managed-by: {{ (index . 0).Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" (index . 0).Chart.Name (index . 0).Chart.Version }}
 {{- end -}}
 
-{{/* Two that share a name would overwrite each other; two that serve the same pods would fight for them. */}}
+{{/* Two that share a name would overwrite each other; two that serve the same pods would fight for them, unless one stands by. */}}
 {{- define "bayplan.check" -}}
 {{- $names := dict -}}
 {{- $served := dict -}}
@@ -67,9 +67,12 @@ helm.sh/chart: {{ printf "%s-%s" (index . 0).Chart.Name (index . 0).Chart.Versio
 {{- fail (printf "schedulers: two are called %s: give each a name of its own" $s.name) -}}
 {{- end -}}
 {{- $_ := set $names $s.name true -}}
+{{- $standby := list -}}
+{{- range $s.bayplan.standby }}{{ $standby = append $standby .schedulerName }}{{ end -}}
 {{- range $s.configuration.profiles -}}
 {{- $name := .schedulerName | default "default-scheduler" -}}
-{{- if hasKey $served $name -}}
+{{- if has $name $standby -}}
+{{- else if hasKey $served $name -}}
 {{- fail (printf "schedulers: %s and %s both serve the pods of schedulerName %s: leave that profile to one of them" (get $served $name) $s.name $name) -}}
 {{- end -}}
 {{- $_ := set $served $name $s.name -}}

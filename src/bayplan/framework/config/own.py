@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from bayplan.framework.config.coordination import Coordination, Standby
 from bayplan.framework.config.decode import Int64
 from bayplan.framework.config.fields import duplicate, invalid, required
 from bayplan.framework.config.gangs import Gangs
@@ -89,6 +90,9 @@ class BayplanConfiguration(Section, frozen=True, kw_only=True):
     gangs: Gangs = Gangs()
     #: How changes of the files are taken over.
     reload: Reload = Reload()
+    #: Profiles of this file that others serve for as long as they live.
+    standby: tuple[Standby, ...] = ()
+    coordination: Coordination = Coordination()
 
     def check(self) -> Iterator[tuple[str, str]]:
         for index, directory in enumerate(self.plugin_dirs):
@@ -106,6 +110,11 @@ class BayplanConfiguration(Section, frozen=True, kw_only=True):
             if provider.name in names:
                 yield f"providers[{index}].name", duplicate(provider.name)
             names.add(provider.name)
+        watched: set[str] = set()
+        for index, standby in enumerate(self.standby):
+            if standby.scheduler_name in watched:
+                yield f"standby[{index}].schedulerName", duplicate(standby.scheduler_name)
+            watched.add(standby.scheduler_name)
 
 
 def check_sections(value: object, path: Path, report: Report) -> None:

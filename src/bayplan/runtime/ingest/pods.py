@@ -6,7 +6,7 @@
     (first seen) ──────────────────────────▶ PENDING ─────────▶ PLACED
           │                                     │ deleted         │ deleted, finished
           ├── a node ──▶ PLACED                 ▼                 ▼
-          └── no node, nobody's profile here: counted, never queued
+          └── no node, nobody's profile here, or another one's turn: counted, not queued
 
 Fed by the informer of pods. The pending pods kept here are what an attempt that failed is compared with: is the pod still
 there, is it the same one, has it got a node meanwhile? (upstream: eventhandlers.go)
@@ -14,7 +14,7 @@ there, is it the same one, has it got a node meanwhile? (upstream: eventhandlers
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from bayplan.framework.events import UNSCHEDULED_POD_ADD, Action, ClusterEvent, Resource
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
     from bayplan.model.pod import Pod
     from bayplan.queueing.scheduling import SchedulingQueue
+    from bayplan.runtime.ingest.turns import Turns
     from bayplan.runtime.ingest.waking import Waker
     from bayplan.runtime.waiting import WaitingPods
 
@@ -47,16 +48,17 @@ class Pods:
         queue: SchedulingQueue,
         waiting: WaitingPods,
         waker: Waker,
-        profiles: Iterable[str],
+        turns: Turns,
         clock: Clock,
     ) -> None:
         self._cluster = cluster
         self._queue = queue
         self._waiting = waiting
         self._waker = waker
-        #: The scheduler names that are ours.
-        self.profiles = frozenset(profiles)
         self._clock = clock
+        self.turns = turns
+        #: Told the node on which another scheduler has placed a pod.
+        self.on_foreign: list[Callable[[str], None]] = []
         #: Our pods without a node, by key: those in the queue, in an attempt and those being bound.
         self.pending: dict[str, PodInfo] = {}
         #: Keys of pods without a node that are some other scheduler's.
@@ -72,6 +74,7 @@ class Pods:
 
     def on_put(self, pod: Pod) -> None:
         """A pod was added or changed."""
+        self.turns.note(pod)
         if pod.is_finished:
             self.on_gone(pod.namespace, pod.name, pod.uid, pod)
             return
@@ -79,7 +82,7 @@ class Pods:
             self._leaving(pod.uid)
         if pod.spec.node_name:
             self._assigned(pod)
-        elif pod.spec.scheduler_name in self.profiles:
+        elif self.turns.is_ours(pod.spec.scheduler_name):
             self._pending(pod)
         else:
             self.foreign.add(pod.key)
@@ -89,6 +92,7 @@ class Pods:
         """A pod was deleted, or has ended."""
         key = f"{namespace}/{name}"
         self.foreign.discard(key)
+        self.turns.gone(key, uid)
         if uid:
             # First of all: whoever waits for this end has to be free when the event wakes him.
             self._leaving(uid)
@@ -123,6 +127,8 @@ class Pods:
         elif before is None or before.uid != info.uid:
             self._put(info)
             _tell(3, "Add event for scheduled pod", key)
+            for told in self.on_foreign:
+                told(info.node_name)
             self._wake(Action.ADD, None, pod)
         elif before.resource_version != info.resource_version:
             _tell(4, "Update event for scheduled pod", key)
@@ -274,6 +280,31 @@ class Pods:
         self._cluster.put_pod(info)
         if group is not None and not was_ready and gangs.is_ready(group):
             self._queue.on_group(group, self._clock.monotonic(), UNSCHEDULED_POD_ADD)
+
+    # --- profiles that are served by turns -----------------------------------------------------------------------------
+
+    def take_up(self, profile: str) -> None:
+        """The pods of a profile are ours from now on."""
+        self.turns.away.discard(profile)
+        if not self.turns.is_ours(profile):
+            return  # the configuration has it no more
+        for pod in self.turns.pods(profile):
+            self.foreign.discard(pod.key)
+            self._pending(pod)
+        self._changed()
+
+    def under_way(self, profile: str) -> int:
+        """How many pods of a profile are on their way to a node."""
+        waiting = (info for info in self.pending.values() if info.spec.scheduler_name == profile)
+        return sum(map(self.is_assumed, waiting))
+
+    def lay_down(self, profile: str) -> None:
+        """The pods of a profile are another scheduler's from now on."""
+        self.turns.away.add(profile)
+        for info in [i for i in self.pending.values() if i.spec.scheduler_name == profile]:
+            self._pending_gone(info)
+            self.foreign.add(info.key)
+        self._changed()
 
     # --- telling others ------------------------------------------------------------------------------------------------
 

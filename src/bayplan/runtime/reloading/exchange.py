@@ -55,7 +55,7 @@ class Exchange:
             counter = Counter.of(desk, former.evictions if former is not None else None)
             counters[name] = replace(counter, shadow=self.shadows.get(name))
         scheduler.loop.exchange(counters)
-        scheduler.pods.profiles = frozenset(desks)
+        scheduler.pods.turns.profiles = frozenset(desks)
         arms = self.ledger.arms
         if not at_start or arms:
             profiles = {name: desk.profile for name, desk in desks.items()}
