@@ -118,6 +118,9 @@ class Keeper:
             await self._count_finished(group, now)
         else:
             self.statuses.forget(key)
+        if not self._gangs.is_ready(key):
+            # Whoever waits for room has nothing to hope for before there are members enough.
+            self._board.queue.on_group(key, now, events.GROUP_CHANGED)
         self._tell_members(key, group)
 
     async def _count_finished(self, group: Group, now: float) -> None:
