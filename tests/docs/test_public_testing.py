@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from bayplan import testing
+from bayplan.kit.new_plugin import names_of, write
 
 SNIPPET = """
 from bayplan import FilterPlugin, NodeInfo, PodInfo, Rejected
@@ -83,8 +84,10 @@ def test_all_of_it_is_documented(name: str) -> None:
 
 @pytest.mark.slow
 def test_an_editor_knows_what_there_is(tmp_path: Path) -> None:
+    """And a new plugin's package is typed to the last word: one run of mypy for both, since a run takes seconds."""
     path = tmp_path / "snippet.py"
     path.write_text(SNIPPET)
+    write(names_of("RackPower"), tmp_path)
     done = subprocess.run(
         [
             sys.executable,
@@ -95,6 +98,7 @@ def test_an_editor_knows_what_there_is(tmp_path: Path) -> None:
             os.devnull,
             "--no-incremental",
             str(path),
+            str(tmp_path / "rack-power" / "src"),
         ],
         env={**os.environ, "MYPYPATH": str(Path(testing.__file__).parents[2])},
         cwd=tmp_path,

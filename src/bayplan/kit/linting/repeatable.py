@@ -1,4 +1,4 @@
-"""Checks ``repeatable``, ``answers`` and ``arguments``: asked again a plugin says the same, and it leaves alone what it is given.
+"""Checks ``repeatable`` and ``arguments``, and ``answers`` on the way: asked again a plugin says the same, and it leaves alone what it is given.
 
 Per-node answers are remembered per class of alike pods and per node; an answer that depends on when it was given, or on
 who was asked about before, is then wrong for as long as it is remembered.
@@ -12,15 +12,14 @@ from typing import Any, Final
 import numpy as np
 
 from bayplan.cluster.podinfo import PodInfo
-from bayplan.framework.plugin import MAX_SCORE, MIN_SCORE
 from bayplan.kit.linting import asking
-from bayplan.kit.linting.asking import NO_DATA, Said
-from bayplan.kit.linting.findings import Finding, Severity
+from bayplan.kit.linting.answers import ANSWERS, passing, unusable
+from bayplan.kit.linting.asking import Said
+from bayplan.kit.linting.findings import Finding
 from bayplan.kit.linting.subject import Subject
 from bayplan.kit.linting.worlds import World
 
 REPEATABLE: Final = "repeatable"
-ANSWERS: Final = "answers"
 ARGUMENTS: Final = "arguments"
 
 _PURE: Final = (
@@ -78,10 +77,10 @@ def _per_node(subject: Subject, method: str, world: World, pod: PodInfo) -> Iter
         first.append(ask(i))
         again.append(ask(i))
     asked_in_earnest = (
-        _passing(subject, plugin, world, pod) if method == "score_node" else range(count)
+        passing(subject, plugin, world, pod) if method == "score_node" else range(count)
     )
     for i in asked_in_earnest:
-        for problem in _unusable(subject, method, first[i], view, i):
+        for problem in unusable(subject, method, first[i], view, i):
             yield problem
             return
     if not subject.claims_to_be_pure:
@@ -102,54 +101,6 @@ def _per_node(subject: Subject, method: str, world: World, pod: PodInfo) -> Iter
                     _PURE,
                 )
                 return
-
-
-def _passing(subject: Subject, plugin: Any, world: World, pod: PodInfo) -> list[int]:
-    """The nodes that the plugin's own filter lets pass: no other is ever scored."""
-    view = world.cluster.view
-    rows = range(len(view.nodes))
-    if subject.filters_columns:
-        said = asking.filter_columns(plugin, pod, view)
-        return [i for i in rows if said.kind == "says" and not said.what[i]]
-    if subject.filters_nodes:
-        asked = (asking.of_node(plugin.filter_node, pod, view.nodes.node(i)) for i in rows)
-        return [i for i, said in enumerate(asked) if said.kind == "passes"]
-    return list(rows)
-
-
-def _unusable(subject: Subject, method: str, said: Said, view: Any, i: int) -> Iterator[Finding]:
-    """What the scheduler could make nothing of: it would fail the pod."""
-    name = view.nodes.name(i)
-    if said.kind == "raises":
-        yield Finding(
-            ANSWERS,
-            f"{method} raises {said.what} for a node with labels {dict(view.nodes.labels_of(i))}",
-            "a label, an annotation or a resource may be missing (use .get(key, default)) or hold any text: "
-            "until it is mended every pod that meets such a node fails",
-            # Who labels nodes may be trusted to write numbers; that a label is missing is ordinary.
-            Severity.DOUBT if str(said.what).startswith("ValueError") else Severity.FAULT,
-        )
-    elif method == "filter_node" and said.kind not in ("passes", "turns it down:", NO_DATA):
-        yield Finding(
-            ANSWERS,
-            f"filter_node {said} for node {name}",
-            "return None to let the node pass, or Rejected('why not')",
-        )
-    elif method == "score_node" and said.kind not in ("scores", NO_DATA):
-        yield Finding(
-            ANSWERS, f"score_node {said} for node {name}", "return a number from 0 to 100"
-        )
-    elif method == "score_node" and said.kind == "scores":
-        if not np.isfinite(said.what):
-            yield Finding(
-                ANSWERS, f"score_node {said} for node {name}", "check the divisor before dividing"
-            )
-        elif not subject.normalizes and not MIN_SCORE <= int(said.what) <= MAX_SCORE:
-            yield Finding(
-                ANSWERS,
-                f"score_node {said} for node {name}, outside of 0 to 100",
-                "scale it: add normalize(), which may return bayplan.scale(raw, feasible)",
-            )
 
 
 def _columns(

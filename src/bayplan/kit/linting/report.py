@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from bayplan.errors import BayplanError
 from bayplan.kit.linting import agreement, imports, repeatable, speed
 from bayplan.kit.linting.agreement import FORMS, READS
+from bayplan.kit.linting.answers import ANSWERS
 from bayplan.kit.linting.findings import Finding, Severity
-from bayplan.kit.linting.repeatable import ANSWERS, ARGUMENTS, REPEATABLE
+from bayplan.kit.linting.repeatable import ARGUMENTS, REPEATABLE
 from bayplan.kit.linting.vocabulary import Vocabulary, vocabulary
 from bayplan.kit.linting.worlds import worlds
 
