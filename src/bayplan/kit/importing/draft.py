@@ -47,7 +47,11 @@ class Draft:
     scheduler: dict[str, Any] = field(
         default_factory=lambda: {"apiVersion": types.VERSION, "kind": types.KIND}
     )
+    #: The version of kube-scheduler's format that the file was written for.
+    written_for: str = types.VERSION
     providers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: A BayplanConfiguration that was in the file already.
+    own: dict[str, Any] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
 
     def say(self, verdict: Verdict, theirs: str, ours: str = "", remark: str = "") -> None:
@@ -64,9 +68,9 @@ class Draft:
     @property
     def documents(self) -> list[dict[str, Any]]:
         """The documents of the file."""
-        if not self.providers:
+        if not self.providers and not self.own:
             return [self.scheduler]
-        return [
-            self.scheduler,
-            {"apiVersion": own.VERSION, "kind": own.KIND, "providers": [*self.providers.values()]},
-        ]
+        beside = {"apiVersion": own.VERSION, "kind": own.KIND, **self.own}
+        if self.providers:
+            beside["providers"] = [*beside.get("providers", ()), *self.providers.values()]
+        return [self.scheduler, beside]

@@ -36,6 +36,7 @@ class _Set:
 def import_profiles(content: Mapping[str, Any], draft: Draft, registry: Registry) -> None:
     """Turn the document over into ``draft``."""
     version = str(content.get("apiVersion", ""))
+    draft.written_for = version
     if version != types.VERSION:
         draft.say(Verdict.CHANGED, f"apiVersion: {version}", types.VERSION)
     rest = {

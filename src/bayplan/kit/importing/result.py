@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 import yaml
 
 from bayplan.errors import ConfigError, Problem
-from bayplan.framework.config import load_config_objects, types
+from bayplan.framework.config import load_config_objects, own, types
 from bayplan.framework.config.document import read_documents
+from bayplan.framework.config.legacy import LEGACY_VERSIONS
 from bayplan.kit.importing.draft import Draft, Row, Verdict
 from bayplan.kit.importing.profiles import import_profiles
 from bayplan.kit.importing.shapes import mapping, sequence
@@ -62,18 +63,25 @@ def import_config(text: str, registry: Registry, source: str = "") -> Imported:
         raise ConfigError(problems, source)
     draft, whose = Draft(), ""
     for content in _contents([node.value for node in nodes]):
-        if is_volcano(content):
+        if content.get("kind") == own.KIND:
+            sequence(content.get("providers"), "providers")
+            draft.own = dict(content)
+        elif whose:
+            continue
+        elif is_volcano(content):
             import_volcano(content, draft)
             whose = "Volcano"
         elif content.get("kind") == types.KIND:
             import_profiles(content, draft, registry)
             whose = "kube-scheduler"
-        if whose:
-            break
     if not whose:
         raise ConfigError([Problem("", _WANTED)], source)
-    loaded = load_config_objects(draft.documents, registry, source=source)
-    for warning in loaded.warnings:
+    warnings = load_config_objects(draft.documents, registry, source=source).warnings
+    if draft.written_for in LEGACY_VERSIONS:
+        # What its own release did otherwise is told where it is read as what it was.
+        old = [{**draft.scheduler, "apiVersion": draft.written_for}, *draft.documents[1:]]
+        warnings = load_config_objects(old, registry, source=source).warnings
+    for warning in warnings:
         draft.say(Verdict.CHANGED, warning.partition(": ")[0], "", warning.partition(": ")[2])
     return Imported(whose, draft.documents, tuple(draft.rows))
 
