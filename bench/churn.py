@@ -144,6 +144,11 @@ class Scheduler:
         samples = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
         return {name: float(value) for name, value in samples}
 
+    def is_ready(self) -> bool:
+        """Whether it decides. Raises ``OSError``."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/readyz", timeout=5) as page:
+            return bool(page.status == 200)
+
     def compare(self) -> list[str]:
         """What it finds when it compares its columns with the API server."""
         self._read = self.process.log.stat().st_size
