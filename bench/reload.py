@@ -200,7 +200,11 @@ def run(folder: Path, api: Api, kubeconfig: Path, wanted: argparse.Namespace) ->
     slots = {}
     for number in range(NODES):
         slots[f"n{number}"] = number % SLOTS
-        node = make_node(f"n{number}").capacity(cpu="64").label("slot", str(number % SLOTS))
+        node = (
+            make_node(f"n{number}")
+            .capacity(cpu="64", pods="500")
+            .label("slot", str(number % SLOTS))
+        )
         api.create(node.manifest)
     with scheduling(folder, kubeconfig) as (scheduler, files):
         with Feeder(api, wanted.pods, wanted.rate):

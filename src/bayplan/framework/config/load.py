@@ -244,5 +244,8 @@ class _Loader:
     ) -> None:
         if arm.profile and arm.profile not in profiles:
             report.error(path, invalid(arm.profile, f"the {types.KIND} has no such profile"))
-        elif any(p.scheduler_name == arm.profile and p.arm is not None for p in settings.profiles):
+        elif any(
+            p.scheduler_name == arm.profile and p.arm is not None and p.arm is not arm
+            for p in settings.profiles
+        ):
             report.error(path, invalid(arm.profile, "that profile has an arm of its own"))
