@@ -8,7 +8,7 @@ import pytest
 
 from bayplan import FilterPlugin, NodeInfo, PodInfo, Rejected, unresolvable
 from bayplan.cycle.attempt import attempt
-from bayplan.runtime.points import Points, Timing
+from bayplan.runtime.points import Points, Timing, count_volume_error
 from bayplan.telemetry.exposition import render
 from bayplan.telemetry.metrics import Metrics
 from bayplan.testing import NodeBuilder, PodBuilder, make_cluster, make_desk, make_node, make_pod
@@ -32,7 +32,7 @@ class Scene:
         self.ticks = 0
         self.desk.time_with(self._tick)
         self.metrics = Metrics()
-        self.points = Points(self.metrics)
+        self.points = Points(self.metrics, self._tick)
 
     def _tick(self) -> float:
         self.ticks += 1
@@ -146,3 +146,39 @@ def test_a_point_that_raises() -> None:
     with pytest.raises(KeyError), Timing(scene.metrics, VirtualClock(), "p", "Reserve"):
         raise KeyError
     assert scene.points_seen() == {("Reserve", "Error")}
+
+
+def test_of_ten_attempts_one_has_its_plugins_timed() -> None:
+    scene = Scene(make_node("a"))
+    for number in range(20):
+        info = scene.desk.cluster.info(make_pod(f"p{number}").build())
+        with scene.points.sampling():
+            attempt(info, scene.desk)
+    times = scene.shown("scheduler_plugin_execution_duration_seconds_count")
+    # The attempts that were sampled found their class known: no plugin was asked.
+    assert times == {}
+    for number in range(10):
+        info = scene.desk.cluster.info(make_pod(f"q{number}").label("n", str(number)).build())
+        with scene.points.sampling():
+            attempt(info, scene.desk)
+    times = scene.shown("scheduler_plugin_execution_duration_seconds_count")
+    assert times["TaintToleration", "Filter", "Success"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("plugin", "point", "stage"),
+    [
+        ("VolumeBinding", "Filter", "predicate"),
+        ("VolumeBinding", "Reserve", "assume"),
+        ("VolumeBinding", "PreBind", "bind"),
+        ("VolumeBinding", "Unreserve", None),
+        ("NodeAffinity", "Filter", None),
+    ],
+)
+def test_errors_about_volumes_are_counted_by_stage(
+    plugin: str, point: str, stage: str | None
+) -> None:
+    scene = Scene()
+    count_volume_error(scene.metrics, plugin, point)
+    counted = scene.shown("scheduler_volume_scheduling_stage_error_total")
+    assert counted == ({} if stage is None else {(stage,): "1"})

@@ -16,6 +16,7 @@ from bayplan.errors import BayplanError, DataMissing, PluginError
 from bayplan.framework.plugin import FilterPlugin
 from bayplan.framework.runner import Index, call, index_of, without_data
 from bayplan.framework.status import Code, Rejected
+from bayplan.framework.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
@@ -74,7 +75,11 @@ class NodeVerdict(Verdict):
         node = nodes.node(row)
         answer: Any
         try:
-            answer = self.plugin.filter_node(pod, node)
+            watch, method = Stopwatch.current, self.plugin.filter_node
+            if watch is None:
+                answer = method(pod, node)
+            else:
+                answer = watch.time(self.plugin, "Filter", method, pod, node)
         except DataMissing as missing:
             answer = without_data(self.plugin, missing)
         except PluginError:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayplan.errors import BayplanError, DataMissing, PluginError
 from bayplan.framework.runner import call, check_range, normalized_scores, raw_scores, whole
 from bayplan.framework.scoring import NEUTRAL, UNKNOWN
+from bayplan.framework.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PersonalPod, PodInfo
@@ -87,7 +88,11 @@ class NodeScore(Score):
         """One node's raw score, asked of the plugin."""
         node = nodes.node(row)
         try:
-            score = self.plugin.score_node(pod, node)
+            watch, method = Stopwatch.current, self.plugin.score_node
+            if watch is None:
+                score = method(pod, node)
+            else:
+                score = watch.time(self.plugin, "Score", method, pod, node)
         except DataMissing as missing:
             if self.plugin.missing == "reject":
                 raise PluginError(self.plugin.name, "Score", str(missing)) from missing

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayplan.errors import BayplanError, DataMissing, PluginError
 from bayplan.framework.plugin import MAX_SCORE, MIN_SCORE, FilterPlugin, Plugin
 from bayplan.framework.status import Mask, Rejected, Verdicts
+from bayplan.framework.stopwatch import Stopwatch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,7 +30,10 @@ def call(
     plugin: Plugin, point: str, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Call one method of one plugin; whatever it raises becomes an error that names it."""
+    watch = Stopwatch.current
     try:
+        if watch is not None:
+            return watch.time(plugin, point, method, *args, **kwargs)
         return method(*args, **kwargs)
     except PluginError:
         raise

@@ -23,7 +23,7 @@ from bayplan.framework.status import Code, Rejected
 from bayplan.runtime.chronicle import BINDING, PREPARING, WAITING
 from bayplan.runtime.come_back import Setback
 from bayplan.runtime.coordination.races import Races
-from bayplan.runtime.points import Timing
+from bayplan.runtime.points import Timing, count_volume_error
 from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
@@ -168,6 +168,8 @@ class Binder:
         except _TurnedDownError as error:
             self._undo(binding, Setback.by_plugin(error.rejected))
         except (PluginError, _FailedError) as error:
+            if isinstance(error, PluginError):
+                count_volume_error(self._board.metrics, error.plugin, error.point)
             self._undo(binding, Setback.by_error(error))
         except Exception as error:  # noqa: BLE001 - a mistake of ours: it costs this pod an attempt, and no more
             _log.exception("A binding broke off", error, pod=binding.placement.pod.key)
@@ -258,6 +260,7 @@ class Binder:
         finally:
             board.waiting.prepared(preparing)
         if rejected is not None:
+            count_volume_error(board.metrics, rejected.plugin, "PreBind")
             raise _FailedError(rejected.message)
 
     async def _send(self, binding: Binding) -> None:

@@ -24,7 +24,7 @@ from bayplan.queueing.entry import Rejection
 from bayplan.runtime.binding import Binding, Board, give_up_room
 from bayplan.runtime.come_back import Setback
 from bayplan.runtime.gangs.turns import GangTurns, Hands
-from bayplan.runtime.points import Points, Timing
+from bayplan.runtime.points import Points, Timing, count_volume_error
 from bayplan.runtime.reporting.scores import tell_scores
 from bayplan.telemetry.log import get_logger
 
@@ -96,7 +96,7 @@ class Loop:
         evictor: Evictor,
     ) -> None:
         self._board = board
-        self._points = Points(board.metrics)
+        self._points = Points(board.metrics, board.clock.monotonic)
         self._counters = counters
         self._desks = {name: counter.desk for name, counter in counters.items()}
         hands = Hands(
@@ -231,7 +231,8 @@ class Loop:
         if extending is not None and desk.algorithm is None and extending.concerns(pod):
             extending.start(queued, desk, now)
             return
-        outcome = attempt(pod, desk)
+        with self._points.sampling():
+            outcome = attempt(pod, desk)
         if counter.shadow is not None:
             counter.shadow.compare(pod, outcome)
         self._act(queued, outcome, counter, now)
@@ -307,6 +308,7 @@ class Loop:
         try:
             rejected = self._agree(placement)
         except PluginError as error:
+            count_volume_error(board.metrics, error.plugin, error.point)
             give_up_room(board, placement)
             board.come_back.later(queued, Setback.by_error(error), now)
             return

@@ -8,12 +8,14 @@ of plugins are counted, and turned into counts of plugins now and then.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from bayplan.cycle.outcome import Failed, Outcome, Placed, Unplaced
 from bayplan.errors import PluginError
 from bayplan.framework.status import Code
+from bayplan.framework.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from bayplan.clock import Clock
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 #: So many attempts at most are not in the metrics yet.
 _FOLD_AFTER: Final = 256
+_NOTHING: Final = nullcontext()
 
 
 class _Asked(NamedTuple):
@@ -63,16 +66,44 @@ class Timing:
         self._metrics.extension_point(self._profile, self._point, label, seconds)
 
 
+#: One attempt in so many has each of its plugins timed; upstream: a tenth, by chance.
+_SAMPLED: Final = 10
+
+#: Where VolumeBinding failed, as the metric has it.
+_VOLUME_STAGES: Final = {
+    "PreFilter": "predicate",
+    "Filter": "predicate",
+    "Reserve": "assume",
+    "PreBind": "bind",
+}
+
+
+def count_volume_error(metrics: Metrics, plugin: str, point: str) -> None:
+    """An error of a plugin, if it was about volumes."""
+    if plugin == "VolumeBinding" and point in _VOLUME_STAGES:
+        metrics.volume_error(_VOLUME_STAGES[point])
+
+
 class Points:
     """Turns attempts into metrics."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, timer: Callable[[], float]) -> None:
         self._metrics = metrics
+        self._stopwatch = Stopwatch(timer, metrics.plugin_execution)
+        self._until_sample = _SAMPLED
         self._asked: Counter[_Asked] = Counter()
         self._desks: dict[str, Desk] = {}
         #: Lookups of classes that are in the metrics already, by profile: found and not found.
         self._lookups: dict[str, tuple[int, int]] = {}
         self._attempts = 0
+
+    def sampling(self) -> AbstractContextManager[None]:
+        """To be put around each attempt: of some the plugins are timed."""
+        self._until_sample -= 1
+        if self._until_sample:
+            return _NOTHING
+        self._until_sample = _SAMPLED
+        return self._stopwatch.running()
 
     def attempt(self, desk: Desk, outcome: Outcome) -> None:
         """An attempt was decided."""
@@ -85,6 +116,7 @@ class Points:
             if isinstance(outcome.error, PluginError):
                 point = outcome.error.point
                 self._metrics.extension_point(profile.name, point, Code.ERROR.label, 0.0)
+                count_volume_error(self._metrics, outcome.error.plugin, point)
             return
         if desk.algorithm is not None:
             return
