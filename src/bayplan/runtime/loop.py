@@ -9,7 +9,7 @@ schedule_one.go).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -30,10 +30,12 @@ from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.cluster.podinfo import PodInfo
+    from bayplan.cycle.advice import Advice
     from bayplan.cycle.record import Decision
     from bayplan.framework.preemption import Nominated
     from bayplan.framework.status import Rejected
     from bayplan.framework.victims.evictions import Evictions
+    from bayplan.model.pod_group import GroupKey
     from bayplan.queueing.entry import Queued
     from bayplan.runtime.binding import Binder
     from bayplan.runtime.eviction import Evictor, Gang
@@ -218,9 +220,31 @@ class Loop:
             return
         gang = self.gang_turns.decides(pod)
         if gang is not None:
-            self.gang_turns.turn(gang, self.gang_turns.gather(queued, now), now)
+            self._take_turn(gang, self.gang_turns.gather(queued, now), now)
             return
         self._alone(queued, now)
+
+    def _take_turn(self, gang: GroupKey, members: Sequence[Queued], now: float) -> None:
+        """A gang's turn; extenders that want to be asked about any of its members come first."""
+        extending = self._extending
+        if extending is None or not any(extending.concerns(each.pod) for each in members):
+            self.gang_turns.turn(gang, members, now)
+            return
+
+        def decide(advice: Mapping[str, Advice]) -> None:
+            still = [each for each in members if self._still_waits(each)]
+            self.gang_turns.turn(gang, still, now, advice)
+
+        desks = [(each, self._desks[each.profile]) for each in members]
+        extending.start_gang(desks, now, decide)
+
+    def _still_waits(self, queued: Queued) -> bool:
+        """Whether a pod has not gone its own way while extenders were asked."""
+        current = self._pods.pending.get(queued.pod.key)
+        if current is None or current.uid != queued.pod.uid or self._is_skipped(current):
+            self._board.queue.done(queued.pod.uid)
+            return False
+        return True
 
     def _alone(self, queued: Queued, now: float) -> None:
         """Decide a pod that waits for no others."""
@@ -239,10 +263,7 @@ class Loop:
 
     def _act_later(self, queued: Queued, outcome: Outcome, desk: Desk, now: float) -> None:
         """The same once extenders have been asked; the pod may have gone its own way meanwhile."""
-        pod = queued.pod
-        current = self._pods.pending.get(pod.key)
-        if current is None or current.uid != pod.uid or self._is_skipped(current):
-            self._board.queue.done(pod.uid)
+        if not self._still_waits(queued):
             return
         counter = self._counters.get(desk.profile.name)
         evictions = counter.evictions if counter is not None else None

@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from bayplan.model.pod_group import Group, GroupApi, GroupKey
 from bayplan.runtime.extending.attempts import AT_ONCE_PER_UNIT
 from bayplan.runtime.extending.whole_nodes import WHOLE_NODES, WholeNode
-from bayplan.testing import make_node, make_pod
+from bayplan.testing import PodBuilder, make_node, make_pod
 from bayplan.testing.virtual_time import VirtualClock, run, settle
 from tests.runtime.extending.foreign import Foreign, foreign_extender, names_in, only
 from tests.runtime.fakes import Bench, scheduling
@@ -404,5 +405,44 @@ def test_a_pod_that_is_deleted_while_the_extender_is_asked_is_let_go() -> None:
         bench.api.create(make_pod("web"))
         await asyncio.sleep(3)
         assert bench.api.sent("POST", "/binding") == 0
+
+    extended(scenario, **verbs("filter"))
+
+
+# --- gangs -------------------------------------------------------------------------------------------------------------
+
+
+def member(number: int) -> PodBuilder:
+    pod = make_pod(f"w-{number}").label("scheduling.x-k8s.io/pod-group", "train")
+    return pod.requests(cpu="2")
+
+
+def test_a_gang_is_decided_once_extenders_have_answered_about_each_member() -> None:
+    async def scenario(bench: Bench, foreign: Foreign) -> None:
+        foreign.verbs["filter"] = only("b", "c")
+        bench.add_nodes(*(make_node(name).capacity(cpu="4", pods="9") for name in "abc"))
+        gangs = bench.scheduler.board.cluster.gangs
+        gangs.put(Group(GroupKey("default", "train"), GroupApi.COSCHEDULING, 4))
+        for number in range(4):
+            bench.api.create(member(number))
+        found = await bound(bench, *(f"default/w-{number}" for number in range(4)))
+        assert sorted(found) == ["b", "b", "c", "c"]
+        asked = [sent["Pod"]["metadata"]["name"] for sent in foreign.asked("filter")]
+        assert sorted(asked) == [f"w-{number}" for number in range(4)]
+
+    extended(scenario, **verbs("filter"))
+
+
+def test_an_extender_that_leaves_too_little_room_leaves_a_gang_without_any() -> None:
+    async def scenario(bench: Bench, foreign: Foreign) -> None:
+        foreign.verbs["filter"] = only("b")
+        bench.add_nodes(*(make_node(name).capacity(cpu="4", pods="9") for name in "abc"))
+        gangs = bench.scheduler.board.cluster.gangs
+        gangs.put(Group(GroupKey("default", "train"), GroupApi.COSCHEDULING, 3))
+        for number in range(3):
+            bench.api.create(member(number))
+        said = await refused(bench, "default/w-2")
+        assert said.startswith("gang train: 2 of 3 members fit; w-2")
+        assert not any(bench.api.node_of(f"default/w-{number}") for number in range(3))
 
     extended(scenario, **verbs("filter"))

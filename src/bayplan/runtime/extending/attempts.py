@@ -12,7 +12,7 @@ Made by ``app``; the loop starts attempts here, bindings ask ``bind``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -93,6 +93,50 @@ class Extending:
         task = asyncio.get_running_loop().create_task(self._run(queued, desk, now))
         self._tasks.add(task)
         task.add_done_callback(self._done)
+
+    def start_gang(
+        self,
+        members: Sequence[tuple[Queued, Desk]],
+        now: float,
+        decide: Callable[[Mapping[str, Advice]], None],
+    ) -> None:
+        """Ask about each member of a gang, and have it decided once all answers are in; no room is held meanwhile."""
+        task = asyncio.get_running_loop().create_task(self._run_gang(members, now, decide))
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    async def _run_gang(
+        self,
+        members: Sequence[tuple[Queued, Desk]],
+        now: float,
+        decide: Callable[[Mapping[str, Advice]], None],
+    ) -> None:
+        asked = [(queued.pod, desk) for queued, desk in members if self.concerns(queued.pod)]
+        try:
+            answers = await asyncio.gather(*(self._in_turn(pod, desk) for pod, desk in asked))
+            await self._until_free()
+        except BayplanError as error:
+            for queued, desk in members:
+                self.act(queued, Failed(queued.pod, error), desk, now)
+            return
+        except Exception as error:  # noqa: BLE001 - a mistake of ours: it costs this gang an attempt
+            for queued, _ in members:
+                self.broke(queued, error, now)
+            return
+        decide({pod.uid: said for (pod, _), said in zip(asked, answers, strict=True)})
+
+    async def _in_turn(self, pod: PodInfo, desk: Desk) -> Advice:
+        async with self._turns:
+            return await self._asked_about(pod, desk)
+
+    async def _asked_about(self, pod: PodInfo, desk: Desk) -> Advice:
+        """What extenders say of a member: they are not asked about evictions, which the gang makes as one."""
+        found = prospects(pod, desk)
+        if isinstance(found, Failed):
+            raise found.error
+        if not found.nodes:
+            return Advice()
+        return await advise(self._asked(pod), await self._whole(pod), found)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
