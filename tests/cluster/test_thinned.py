@@ -12,6 +12,7 @@ from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.thinned import LowerPods, ThinnedNodes, too_big
 from bayplan.cluster.view import Nodes, TrialNodes
 from bayplan.model.decode import decode
+from bayplan.testing import make_node, make_pod
 
 RESOURCES = ("cpu", "memory", "example.com/gpu", "nobody/has-it")
 
@@ -151,3 +152,18 @@ def test_a_trial_takes_saturated_sums_apart() -> None:
     assert fork.requested("cpu").tolist() == [0]
     assert fork.pods_on(0) == []
     assert [pod.name for pod in trial.pods_on(0)] == ["b"]
+
+
+def test_what_namespaces_take_less_on_each_node_by_itself() -> None:
+    cluster = Cluster()
+    for name in "nm":
+        cluster.put(make_node(name).build())
+    for name, namespace, home in (("p", "a", "n"), ("q", "b", "n"), ("r", "a", "m")):
+        cluster.put(make_pod(name, namespace).on(home).requests(cpu="2").build())
+    thinned = ThinnedNodes(cluster, LowerPods(cluster, np.arange(2), 1))
+    assert thinned.moved("cpu", frozenset("a")).tolist() == [-2000, -2000]
+    assert thinned.moved("cpu", frozenset("ab")).tolist() == [-4000, -2000]
+    assert thinned.moved("pods", frozenset("ab")).tolist() == [-2, -1]
+    assert thinned.moved("example.com/none", frozenset("ab")).tolist() == [0, 0]
+    thinned.put_back(np.array([0]))
+    assert thinned.moved("cpu", frozenset("a")).tolist() == [0, -2000]

@@ -96,3 +96,26 @@ def test_supposing_is_like_doing(placed: list[Any], data: st.DataObject) -> None
         assert shown(trial) == shown(done), "a fork is another trial"
     assert shown(cluster.view.nodes) == before
     check(cluster)
+
+
+def test_what_namespaces_take_more_or_less_in_a_what_if() -> None:
+    cluster = Cluster()
+    for name, namespace, home in (("p", "a", "n"), ("q", "b", "n"), ("r", "a", "m")):
+        cluster.put(make_pod(name, namespace).on(home).requests(cpu="2").build())
+    promised = cluster.info(make_pod("w", "a").requests(cpu="5").nominated("n").build())
+    cluster.put_pod(promised)
+    trial = cluster.view.trial(np.arange(2))
+    only_a = frozenset("a")
+    assert cluster.view.nodes.moved("cpu", only_a) is None
+    assert trial.moved("cpu", only_a).tolist() == [0, 0]
+    trial.remove_pod(0, cluster.pods.info(cluster.pods.row_of["a/p"], "n"))
+    trial.remove_pod(0, cluster.pods.info(cluster.pods.row_of["b/q"], "n"))
+    trial.add_pod(0, promised)
+    assert trial.moved("cpu", only_a).tolist() == [-2000, -2000]
+    assert trial.moved("pods", frozenset("ab")).tolist() == [-2, -2]
+    fork = trial.fork()
+    fork.add_pod(0, cluster.pods.info(cluster.pods.row_of["a/p"], "n"))
+    assert fork.moved("cpu", only_a).tolist() == [0, 0]
+    fork.add_pod(0, cluster.info(make_pod("new", "a").requests(cpu="1").build()))
+    assert fork.moved("cpu", only_a).tolist() == [1000, 1000]
+    assert trial.moved("cpu", only_a).tolist() == [-2000, -2000]

@@ -3,7 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from bayplan import ClusterView, CycleState, NodeInfo, PodInfo, PreFilterPlugin, Reads
 from bayplan.cluster.audit import check
 from bayplan.cluster.cluster import Cluster
 from bayplan.cycle.attempt import attempt
@@ -15,7 +18,7 @@ from bayplan.testing import make_cluster, make_node, make_pod
 from bayplan.testing.builders import PodBuilder
 from bayplan.testing.scheduler import desk_of_profile
 
-PROFILE = {
+PROFILE: dict[str, Any] = {
     "plugins": {
         "multiPoint": {"enabled": [{"name": "CapacityScheduling"}]},
         "postFilter": {"enabled": [{"name": "CapacityScheduling"}], "disabled": [{"name": "*"}]},
@@ -185,6 +188,70 @@ def test_room_that_was_made_for_another_pod_is_as_good_as_taken() -> None:
     # Its own promise is not in its way, nor in that of a pod of its namespace that goes first.
     assert isinstance(decide(waiting, cluster), Placed)
     assert isinstance(decide(make_pod("x", "b").requests(cpu="3").priority(5), cluster), Placed)
+
+
+class Counts(PreFilterPlugin):
+    """Wants to hear of every pod that is supposed gone, so that nodes are tried one by one."""
+
+    reads = Reads.NOTHING
+
+    def prefilter(self, pod: PodInfo, view: ClusterView, state: CycleState) -> None:
+        return None
+
+    def remove_pod(
+        self, pod: PodInfo, removed: PodInfo, node: NodeInfo, view: ClusterView, state: CycleState
+    ) -> None:
+        return None
+
+
+ONE_BY_ONE: dict[str, Any] = {
+    "plugins": {
+        **PROFILE["plugins"],
+        "multiPoint": {"enabled": [{"name": "CapacityScheduling"}, {"name": "Counts"}]},
+    }
+}
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abz"), st.sampled_from("nmo"), st.integers(1, 3), st.integers(0, 2)
+        ),
+        max_size=14,
+    ),
+    st.tuples(st.sampled_from("abz"), st.integers(1, 4), st.integers(0, 3)),
+    st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(2, 9)),
+    st.booleans(),
+)
+def test_nodes_together_and_one_by_one(
+    there: list[tuple[str, str, int, int]],
+    asked: tuple[str, int, int],
+    limits: tuple[int, int, int],
+    promised: bool,
+) -> None:
+    namespace, cpu, priority = asked
+    answers = []
+    for profile in (PROFILE, ONE_BY_ONE):
+        cluster = make_cluster(
+            *(node(6, name) for name in "nmo"),
+            quota("a", limits[0], max(limits[0], limits[2])),
+            quota("b", limits[1]),
+        )
+        for i, (who, where, takes, rank) in enumerate(there):
+            pod = make_pod(f"p{i}", who).on(where).requests(cpu=str(takes)).priority(rank)
+            cluster.put(pod.build())
+        if promised:
+            waits = make_pod("w", "b").requests(cpu="1").nominated("m").priority(2)
+            cluster.put(waits.build())
+        registry = default_registry()
+        registry.add(Counts)
+        desk = desk_of_profile(cluster, profile, registry)
+        pod = make_pod("p", namespace).requests(cpu=str(cpu)).priority(priority)
+        outcome = attempt(cluster.info(pod.build()), desk)
+        assert isinstance(outcome, Placed | Unplaced), outcome
+        answers.append((outcome.decision.node, victims(outcome)))
+    assert answers[0] == answers[1]
 
 
 def test_what_is_kept_of_a_class_follows_the_quotas() -> None:

@@ -39,7 +39,7 @@ class Reads(IntFlag):
     NODE_LABELS = 1 << 23  #: any node's labels
     NODE_TAINTS = 1 << 24  #: any node's taints
     ALL_IMAGES = 1 << 25  #: which images are on how many nodes
-    QUOTAS = 1 << 26  #: elastic quotas (what their namespaces use changes with ALL_PODS)
+    QUOTAS = 1 << 26  #: elastic quotas, and what pods take by namespace or any other key
     PROMISES = 1 << 27  #: which nodes are promised to which pods
     # --- of the attempt
     FEASIBLE = 1 << 28  #: which nodes passed the filters (PreScore and Score alone)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 #: What a pod that comes or goes changes in its node's row.
 _POD_MOVES = int(Reads.USAGE | Reads.LOCAL_PODS)
 _PORTS, _VOLUMES, _ALL_PODS = int(Reads.PORTS), int(Reads.VOLUMES), int(Reads.ALL_PODS)
+_QUOTAS = int(Reads.QUOTAS)
 
 
 class Cluster(Tables):
@@ -351,7 +352,9 @@ class Cluster(Tables):
         if shape.has_volumes:
             self.storage.place(pod, node_row, sign)
             changed |= _VOLUMES
-        for account in self.accounts.opened:
-            account.charge(pod, sign)
+        if self.accounts.opened:
+            for account in self.accounts.opened:
+                account.charge(pod, sign)
+            self.journal.topic_changed(_QUOTAS)
         self.journal.row_changed(node_row, changed)
         self.journal.topic_changed(_ALL_PODS)

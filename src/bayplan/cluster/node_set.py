@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayplan.cluster.node_rows import NodeRows, Rows
 from bayplan.cluster.nodeinfo import NodeInfo
 
@@ -22,6 +25,14 @@ class Nodes(NodeRows):
     def __init__(self, cluster: Tables, rows: Rows | None = None) -> None:
         super().__init__(cluster.nodes, cluster.pods, cluster.ports, rows)
         self.cluster = cluster
+
+    def moved(self, resource: str, namespaces: frozenset[str]) -> NDArray[np.int64] | None:
+        """What-if: by how much the pods of some namespaces take more of a resource than they really do, for each node.
+
+        Everywhere in the cluster, if that node is the one on which pods are supposed gone or there. Pods that are promised
+        room count as promised and not here. None where nothing is supposed.
+        """
+        return None
 
     def node(self, i: int) -> NodeInfo:
         """Node ``i`` as one object."""

@@ -65,6 +65,8 @@ class Quotas:
         self._objects: dict[str, dict[str, ElasticQuota]] = {}
         self._quotas: dict[str, Quota] = {}
         self._account: Account | None = None
+        #: Those that have a quota.
+        self.namespaces: frozenset[str] = frozenset()
         #: The sum of all minimums: what can be had together.
         self._guaranteed: dict[str, int] = {}
 
@@ -110,6 +112,7 @@ class Quotas:
             for name, amount in quota.min.items():
                 guaranteed[name] = guaranteed.get(name, 0) + amount
         self._guaranteed = guaranteed
+        self.namespaces = frozenset(self._quotas)
 
     # --- reading -------------------------------------------------------------------------------------------------------
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from bayplan.cluster.accounts import PODS
+from bayplan.cluster.placed import PlacedPods
 from bayplan.cluster.podinfo import PodInfo
 from bayplan.cluster.view import Nodes, Rows
 
@@ -73,7 +75,16 @@ class ThinnedNodes(Nodes):
     What it shows of ``too_big`` rows, and of guests that are not plain, is wrong.
     """
 
-    __slots__ = ("_amounts", "_guests", "_live", "_pod_count", "_ports", "absent", "lower")
+    __slots__ = (
+        "_amounts",
+        "_guests",
+        "_live",
+        "_members",
+        "_pod_count",
+        "_ports",
+        "absent",
+        "lower",
+    )
 
     def __init__(self, cluster: Tables, lower: LowerPods, guests: Guests | None = None) -> None:
         super().__init__(cluster, lower.rows)
@@ -88,6 +99,8 @@ class ThinnedNodes(Nodes):
             self._pod_count += guests.counts
         #: The columns that somebody has read, by resource id: made on first reading, kept up to date from then on.
         self._live: dict[int, NDArray[np.int64]] = {}
+        #: Which of the lower pods are of namespaces that somebody has asked about.
+        self._members: dict[frozenset[str], NDArray[np.bool_]] = {}
         #: By protocol and number, for ports that somebody has asked about: node to the addresses that hold it.
         self._ports: dict[tuple[str, int], dict[int, set[str]]] = {}
 
@@ -129,6 +142,22 @@ class ThinnedNodes(Nodes):
     def pod_count(self) -> NDArray[np.int64]:
         """As of the trial."""
         return self._pod_count
+
+    def moved(self, resource: str, namespaces: frozenset[str]) -> NDArray[np.int64]:
+        """For each node what its absent pods took: each is a what-if of its own. Guests are promised room."""
+        members = self._members.get(namespaces)
+        if members is None:
+            pods = PlacedPods(self.cluster, self.lower.pods)
+            members = self._members[namespaces] = pods.by_namespace(namespaces.__contains__)
+        gone = self.absent & members
+        total = np.zeros(len(self), np.int64)
+        if resource == PODS:
+            np.subtract.at(total, self.lower.owner, gone.astype(np.int64))
+        else:
+            amounts = self._pods_take(self._id(resource))
+            if amounts is not None:
+                np.subtract.at(total, self.lower.owner, np.where(gone, amounts[self.lower.pods], 0))
+        return total
 
     # --- columns -------------------------------------------------------------------------------------------------------
 

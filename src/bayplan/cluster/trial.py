@@ -6,11 +6,12 @@ Preemption and promised room are judged on these. Made by ``view``; changed by t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayplan.cluster.accounts import PODS
 from bayplan.cluster.node_rows import Rows
 from bayplan.cluster.node_set import Nodes
 from bayplan.cluster.nodes import INT64_MAX, add_saturating
@@ -19,6 +20,9 @@ from bayplan.cluster.podinfo import HostPort, PodInfo
 if TYPE_CHECKING:
     from bayplan.cluster.tables import Tables
 
+#: Beyond this nobody can tell by how much.
+_HUGE: Final = 1 << 62
+
 
 class TrialNodes(Nodes):
     """Rows with columns of their own.
@@ -26,7 +30,15 @@ class TrialNodes(Nodes):
     A single node's trial is what preemption and nominated pods are judged on; a trial of many rows serves batches.
     """
 
-    __slots__ = ("_nonzero_cpu", "_nonzero_memory", "_pod_count", "_pods", "_ports", "_requested")
+    __slots__ = (
+        "_moves",
+        "_nonzero_cpu",
+        "_nonzero_memory",
+        "_pod_count",
+        "_pods",
+        "_ports",
+        "_requested",
+    )
 
     def __init__(self, cluster: Tables, rows: Rows) -> None:
         super().__init__(cluster, rows)
@@ -36,6 +48,8 @@ class TrialNodes(Nodes):
         self._pod_count = super().pod_count.copy()
         #: By position: the pods there now, where it differs from the cluster.
         self._pods: dict[int, list[PodInfo]] = {}
+        #: By key: pods that are there (+1) or gone (-1), unlike in the cluster.
+        self._moves: dict[str, tuple[PodInfo, int]] = {}
         #: By position: the host ports held there now, once somebody has asked or changed them.
         self._ports: dict[int, set[HostPort]] = {}
 
@@ -94,10 +108,14 @@ class TrialNodes(Nodes):
         fork._nonzero_memory = self._nonzero_memory.copy()
         fork._pod_count = self._pod_count.copy()
         fork._pods = {i: list(pods) for i, pods in self._pods.items()}
+        fork._moves = self._moves.copy()
         fork._ports = {i: set(ports) for i, ports in self._ports.items()}
         return fork
 
     def _use(self, i: int, pod: PodInfo, sign: int) -> None:
+        moved = self._moves.pop(pod.key, None)
+        if moved is None or moved[1] == sign:
+            self._moves[pod.key] = (pod, sign)
         placed = pod.shape.placed
         whole = True
         for name, amount in placed.requests.items():
@@ -139,6 +157,18 @@ class TrialNodes(Nodes):
             there = super().pods_on(i)
             ports = self._ports[i] = {held for pod in there for held in pod.shape.host_ports}
         return ports
+
+    def moved(self, resource: str, namespaces: frozenset[str]) -> NDArray[np.int64]:
+        """The same number for every node: all that was supposed, wherever."""
+        total = 0
+        for pod, sign in self._moves.values():
+            if pod.namespace in namespaces and not (sign > 0 and self._is_promised(pod)):
+                takes = 1 if resource == PODS else pod.shape.placed.requests.get(resource, 0)
+                total += sign * takes
+        return np.full(len(self), max(-_HUGE, min(total, _HUGE)), np.int64)
+
+    def _is_promised(self, pod: PodInfo) -> bool:
+        return bool(self.cluster.nominations.node_of(pod.key))
 
     def port_holders(self, protocol: str, port: int) -> Iterable[tuple[int, str]]:
         """``(i, ip)`` for each node of the trial on which a pod holds this host port."""

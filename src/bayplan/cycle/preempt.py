@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _SHOWN: Final = Reads.USAGE | Reads.PORTS | Reads.LOCAL_PODS
 #: What they change beyond that: filters that read it are judged node by node, on a clone of the state.
 _COUPLED: Final = Reads.VOLUMES | Reads.ALL_PODS | Reads.AFFINITY_TERMS | Reads.STORAGE
+#: What a set of nodes shows too, and yet depends on what happens anywhere.
+_EVERYWHERE: Final = Reads.QUOTAS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +53,17 @@ class Chain:
         )
 
     @property
-    def is_row_local(self) -> bool:
-        """Whether nodes can be judged together: no filter looks beyond a node's own row or keeps count of pods."""
-        return all(_is_row_local(plugin) for plugin in self.filters) and not any(
+    def is_columnar(self) -> bool:
+        """Whether nodes can be judged together, each as if pods moved there alone: sets of nodes show all that filters read."""
+        return all(_is_shown(plugin) for plugin in self.filters) and not any(
             _keeps_count(plugin) for plugin in self.prefilters
+        )
+
+    @property
+    def is_row_local(self) -> bool:
+        """Whether besides no filter looks beyond a node's own row: what moves elsewhere makes no difference there."""
+        return self.is_columnar and not any(
+            plugin.reads is None or plugin.reads & _EVERYWHERE for plugin in self.filters
         )
 
 
@@ -62,13 +71,13 @@ def _is_columnar(plugin: FilterPlugin) -> bool:
     return type(plugin).filter is not FilterPlugin.filter
 
 
-def _is_row_local(plugin: FilterPlugin) -> bool:
+def _is_shown(plugin: FilterPlugin) -> bool:
     return _is_columnar(plugin) and plugin.reads is not None and not plugin.reads & _COUPLED
 
 
 def _is_swayed(plugin: FilterPlugin) -> bool:
     """Whether the plugin's answer can change when pods come and go."""
-    return plugin.reads is None or bool(plugin.reads & (_SHOWN | _COUPLED))
+    return plugin.reads is None or bool(plugin.reads & (_SHOWN | _COUPLED | _EVERYWHERE))
 
 
 def _keeps_count(plugin: PreFilterPlugin) -> bool:
@@ -170,7 +179,7 @@ class DryRunEngine:
 
     def batch(self, pod: PodInfo, state: CycleState) -> ColumnDryRun | None:
         """The dry run over many nodes at once, or None where a filter in play couples nodes or judges one by one."""
-        return ColumnDryRun(self.chain.filters, pod, state) if self.chain.is_row_local else None
+        return ColumnDryRun(self.chain.filters, pod, state) if self.chain.is_columnar else None
 
     def _promised(self, pod: PodInfo, node: str) -> list[PodInfo]:
         mine = pod.uid or pod.key

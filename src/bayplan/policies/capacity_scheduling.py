@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bayplan import (
     SKIP,
     Action,
@@ -24,7 +26,6 @@ from bayplan import (
     FilterPlugin,
     Hint,
     Mask,
-    NodeInfo,
     Nodes,
     PlacedPods,
     PodInfo,
@@ -36,38 +37,21 @@ from bayplan import (
     Rejected,
     Resource,
     Skip,
-    StateKey,
+    Verdicts,
     WakeOn,
     quantity_text,
 )
 
 #: So many of those who have borrowed are named.
 TOLD = 3
+#: Amounts beyond this are compared as if they were this.
+HUGE = 1 << 62
+#: What stands in the way of a pod also where some others are gone.
+OUTCOMES = (
+    Rejected("quota of the namespace: max exceeded all the same"),
+    Rejected("quotas of all namespaces: exceeded all the same"),
+)
 Amounts = Mapping[str, int]
-
-
-class Supposed:
-    """What a what-if adds to and takes from what the namespaces use."""
-
-    def __init__(self) -> None:
-        self.by_namespace: dict[str, dict[str, int]] = {}
-        #: Pods that were added: where they are promised room, they are not to be counted twice.
-        self.added: set[str] = set()
-
-    def clone(self) -> Supposed:
-        copy = Supposed()
-        copy.by_namespace = {name: dict(amounts) for name, amounts in self.by_namespace.items()}
-        copy.added = set(self.added)
-        return copy
-
-    def move(self, pod: PodInfo, sign: int) -> None:
-        moved = self.by_namespace.setdefault(pod.namespace, {})
-        for name, amount in takes(pod).items():
-            moved[name] = moved.get(name, 0) + sign * amount
-        (self.added.add if sign > 0 else self.added.discard)(pod.key)
-
-
-SUPPOSED = StateKey[Supposed]("quotas in a what-if")
 
 
 def takes(pod: PodInfo) -> dict[str, int]:
@@ -78,11 +62,7 @@ def takes(pod: PodInfo) -> dict[str, int]:
 class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
     """Keeps namespaces within their elastic quotas."""
 
-    #: As many candidates as DefaultPreemption looks for at the least, however many nodes there are: they are tried one by one.
-    min_candidate_nodes_percentage: int = 0
-    min_candidate_nodes_absolute: int = 100
-
-    reads = Reads.QUOTAS | Reads.ALL_PODS | Reads.PROMISES
+    reads = Reads.QUOTAS | Reads.PROMISES
     watches = (Resource.ELASTIC_QUOTA,)
 
     # --- may the pod have it? ------------------------------------------------------------------------------------------
@@ -90,31 +70,16 @@ class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
     def prefilter(
         self, pod: PodInfo, view: ClusterView, state: CycleState
     ) -> Skip | Rejected | None:
-        if view.quotas.of(pod.namespace) is None:
-            return SKIP
-        state[SUPPOSED] = Supposed()
-        return Ledger(pod, view, state[SUPPOSED]).objection()
+        return SKIP if view.quotas.of(pod.namespace) is None else Ledger(pod, view).objection()
 
-    def add_pod(
-        self, pod: PodInfo, added: PodInfo, node: NodeInfo, view: ClusterView, state: CycleState
-    ) -> None:
-        if view.quotas.of(added.namespace) is not None:
-            state[SUPPOSED].move(added, +1)
-
-    def remove_pod(
-        self, pod: PodInfo, removed: PodInfo, node: NodeInfo, view: ClusterView, state: CycleState
-    ) -> None:
-        if view.quotas.of(removed.namespace) is not None:
-            state[SUPPOSED].move(removed, -1)
-
-    def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Rejected | None:
+    def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Verdicts | Rejected | None:
         """What PreFilter said, asked again: in a what-if there are other pods."""
-        return Ledger(pod, self.handle.view, state[SUPPOSED]).objection()
+        return Ledger(pod, self.handle.view).verdicts(nodes)
 
     def stamp(self, pod: PodInfo, view: ClusterView, state: CycleState) -> Any:
         if view.quotas.of(pod.namespace) is None:
             return None
-        return (Ledger(pod, view, Supposed()).objection(),)
+        return (Ledger(pod, view).objection(),)
 
     def sign(self, pod: PodInfo) -> str | None:
         """Room that was made for this very pod does not count against it, as it does against others like it."""
@@ -141,7 +106,7 @@ class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
         lower = others.priority < pod.priority
         if quotas.of(pod.namespace) is None:
             return lower & others.by_namespace(lambda name: quotas.of(name) is None)
-        if Ledger(pod, view, Supposed()).within_minimum():
+        if Ledger(pod, view).within_minimum():
             asks = {name for name, amount in takes(pod).items() if amount}
             borrowers = {who for who, over in borrowers_of(quotas) if asks & over.keys()}
             borrowers.discard(pod.namespace)
@@ -151,20 +116,19 @@ class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
 
 
 class Ledger:
-    """What there is and what is used, for one pod, as of now or in a what-if."""
+    """What there is and what is used, for one pod."""
 
-    def __init__(self, pod: PodInfo, view: ClusterView, supposed: Supposed) -> None:
+    def __init__(self, pod: PodInfo, view: ClusterView) -> None:
         quotas = view.quotas
         quota = quotas.of(pod.namespace)
         assert quota is not None
         self._pod, self._quotas, self._quota = pod, quotas, quota
-        self._moved = supposed.by_namespace
         self._asks = {name: amount for name, amount in takes(pod).items() if amount > 0}
         self._own_promised: dict[str, int] = {}
-        self._borrowing: dict[str, bool] = {}
         self._all_promised: dict[str, int] = {}
+        self._borrowing: dict[str, bool] = {}
         for other, _ in view.promised():
-            if other.key != pod.key and other.key not in supposed.added:
+            if other.key != pod.key:
                 self._count_promise(other)
 
     def _count_promise(self, other: PodInfo) -> None:
@@ -189,14 +153,12 @@ class Ledger:
 
     def _own(self, name: str) -> int:
         """What the namespace uses of a resource, the pod not counted."""
-        moved = self._moved.get(self._pod.namespace, {}).get(name, 0)
         used = self._quotas.used(self._pod.namespace).get(name, 0)
-        return used + moved + self._own_promised.get(name, 0)
+        return used + self._own_promised.get(name, 0)
 
     def _all(self, name: str) -> int:
         """What all namespaces use of it."""
-        moved = sum(amounts.get(name, 0) for amounts in self._moved.values())
-        return self._quotas.total_used.get(name, 0) + moved + self._all_promised.get(name, 0)
+        return self._quotas.total_used.get(name, 0) + self._all_promised.get(name, 0)
 
     def within_minimum(self) -> bool:
         """Whether the namespace is sure of what the pod asks for."""
@@ -211,6 +173,23 @@ class Ledger:
         """Why the pod may not have what it asks for."""
         reasons = [*self._over_max()] or [*self._over_all()]
         return Rejected(*reasons) if reasons else None
+
+    def verdicts(self, nodes: Nodes) -> Verdicts | Rejected | None:
+        """The same for each node of a what-if, on which pods are supposed gone."""
+        own, everybody = frozenset((self._quota.namespace,)), self._quotas.namespaces
+        over_max, over_all = np.zeros(len(nodes), np.bool_), np.zeros(len(nodes), np.bool_)
+        for name, amount in self._asks.items():
+            for over, used, most, of in (
+                (over_max, self._own(name), self._quota.max.get(name), own),
+                (over_all, self._all(name), self._quotas.guaranteed.get(name), everybody),
+            ):
+                moved = nodes.moved(name, of)
+                if moved is None:
+                    return self.objection()
+                if most is not None:
+                    over |= moved > max(-HUGE, min(most - used - amount, HUGE))
+        index = np.where(over_max, 1, np.where(over_all, 2, 0)).astype(np.int16)
+        return Verdicts(index, OUTCOMES)
 
     def _over_max(self) -> Iterator[str]:
         for name, amount in self._asks.items():
