@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bayplan.cluster.absence import Absence
 from bayplan.cluster.audit import check
 from bayplan.cluster.cluster import Cluster
 from bayplan.cluster.podinfo import PodInfo
@@ -43,6 +44,20 @@ def test_an_annotation_counts_until_the_pod_goes() -> None:
     check(cluster)
     cluster.remove_pod("default", "web")
     assert list(account.keys()) == []
+    check(cluster)
+
+
+def test_a_pod_that_comes_back_from_a_what_if_is_counted_where_it_was() -> None:
+    cluster = Cluster()
+    account = cluster.view.account("teams", team)
+    cluster.put(make_node("n").build())
+    cluster.put(make_pod("web").annotation("team", "b").label("team", "a").on("n").build())
+    cluster.put(make_pod("app").label("team", "a").on("n").build())
+    absence = Absence(cluster)
+    absence.leave(["default/web", "default/app"])
+    assert list(account.keys()) == []
+    absence.end()
+    assert sorted(account.keys()) == ["a", "b"]
     check(cluster)
 
 

@@ -161,3 +161,51 @@ def test_of_two_queues_each_gets_its_part_of_what_there_is(tmp_path: Path) -> No
             assert sum(name.startswith("b") for name in bound(rig)) == 15
 
     on_rig(scenario, tmp_path)
+
+
+def test_a_gang_takes_back_what_was_borrowed_all_of_it_or_nothing(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        store = rig.api.store
+        install(store)
+        store.create("namespaces", {"metadata": {"name": "other"}})
+        rig.add(make_node("n1").capacity(cpu="4", pods="110"))
+        rig.add(make_node("n2").capacity(cpu="4", pods="110"))
+        quota(rig, 4, 6)
+        quota(rig, 4, 8, "other")
+        async with rig.scheduler(config=CAPACITY) as process:
+            for i in range(8):
+                pod = make_pod(f"o{i}").requests(cpu="1").manifest
+                pod["metadata"]["namespace"] = "other"
+                store.create("pods", pod)
+            await rig.until(lambda: len(placed(rig, "other")) == 8)
+            for name, least in (("small", 4), ("large", 5)):
+                meta = {"name": name, "namespace": "default"}
+                store.create(POD_GROUPS, {"metadata": meta, "spec": {"minMember": least}})
+            # More than the namespace is sure of: nobody goes for it.
+            rig.add(*workers("large", 5, **{GROUP_LABEL: "large"}))
+            await rig.until(lambda: rig.condition("large4").get("message"))
+            await rig.pass_s(60)
+            assert leaving(rig, "other") == []
+            rig.add(*workers("small", 4, **{GROUP_LABEL: "small"}))
+            await rig.until(lambda: len(leaving(rig, "other")) == 4)
+            await rig.pass_s(30)
+            assert placed(rig, "default") == []
+            for name in leaving(rig, "other"):
+                store.delete("pods", name, "other", DeleteOptions(grace_s=0))
+            await rig.until(lambda: len(placed(rig, "default")) == 4)
+            assert {name.rstrip("0123456789") for name in placed(rig, "default")} == {"small"}
+            assert len(placed(rig, "other")) == 4
+            quotas = process.scheduler.board.cluster.quotas
+            assert quotas.total_used["cpu"] == 8000
+
+    on_rig(scenario, tmp_path)
+
+
+def placed(rig: Rig, namespace: str) -> list[str]:
+    pods = rig.api.store.list("pods", namespace)
+    return [pod["metadata"]["name"] for pod in pods if pod["spec"].get("nodeName")]
+
+
+def leaving(rig: Rig, namespace: str) -> list[str]:
+    pods = rig.api.store.list("pods", namespace)
+    return [p["metadata"]["name"] for p in pods if p["metadata"].get("deletionTimestamp")]

@@ -27,6 +27,8 @@ class _Away:
     pod: PodInfo
     assumed: bool
     devices: Held | None
+    #: Of each account that is open.
+    accounts: tuple[tuple[bool, str | None], ...]
 
 
 class Absence:
@@ -63,7 +65,10 @@ class Absence:
             pod = pods.info(row, node)
             if pod.group is not None and pod.group not in self._groups:
                 self._groups[pod.group] = cluster.gangs.memory(pod.group)
-            self._away[key] = _Away(pod, pods.is_assumed(row), nodes.devices.held.get(key))
+            accounts = tuple(account.memory(key) for account in cluster.accounts.opened)
+            self._away[key] = _Away(
+                pod, pods.is_assumed(row), nodes.devices.held.get(key), accounts
+            )
             cluster.displace(row)
 
     def come_back(self, keys: Iterable[str]) -> None:
@@ -71,6 +76,8 @@ class Absence:
         cluster = self._cluster
         for key in keys:
             away = self._away.pop(key)
+            for account, memory in zip(cluster.accounts.opened, away.accounts, strict=True):
+                account.remember(key, memory)
             cluster.replace(away.pod, assumed=away.assumed, devices=away.devices)
 
     def end(self) -> None:

@@ -62,6 +62,8 @@ class Account:
 
     def _key(self, pod: PodInfo, sign: int) -> str | None:
         if sign > 0:
+            if not pod.annotations and pod.key in self._annotated:
+                return self._annotated[pod.key]  # it comes back from a what-if
             key = self._key_of(pod)
             if pod.annotations:
                 self._annotated[pod.key] = key
@@ -85,6 +87,15 @@ class Account:
                 yield self._annotated[pod_key], pod
             else:
                 yield self._key_of(pod), pod
+
+    def memory(self, pod: str) -> tuple[bool, str | None]:
+        """What the sums alone do not say of a placed pod, by ``namespace/name``: to be remembered before it comes back."""
+        return pod in self._annotated, self._annotated.get(pod)
+
+    def remember(self, pod: str, memory: tuple[bool, str | None]) -> None:
+        """A pod whose annotations are not known any more is about to be there again."""
+        if memory[0]:
+            self._annotated[pod] = memory[1]
 
     def audit(self) -> Iterator[str]:
         """Where the sums differ from a recount."""
