@@ -15,6 +15,7 @@ cannot starve the others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -76,10 +77,13 @@ class FairQueues(QueueSortPlugin):
         self._by_namespace: dict[str, str] = {}
         #: Below each queue: those that pods are in.
         self._leaves: dict[str, tuple[str, ...]] = {}
+        #: From the top of the tree down to each of those.
+        self._way: dict[str, tuple[str, ...]] = {}
         for _, queue, above in walk(tree):
             below = (queue, *(one for _, one, _ in walk(queue.queues)))
             self._leaves[queue.name] = tuple(one.name for one in below if not one.queues)
             if not queue.queues:
+                self._way[queue.name] = tuple(one.name for one in (*reversed(above), queue))
                 listed = [name for one in (queue, *above) for name in one.namespaces]
                 self._allowed[queue.name] = frozenset(listed)
                 for name in listed:
@@ -88,7 +92,12 @@ class FairQueues(QueueSortPlugin):
         self._passed: dict[str, int] = {}
         # A configuration that is only checked has no cluster.
         if getattr(self, "handle", None) is not None:
-            self._account: Account = self.handle.view.account(self.name, self._queue_of)
+            depth = max(map(len, self._way.values()))
+            #: What the queues of each level of the tree have.
+            self._accounts: list[Account] = [
+                self.handle.view.account(f"{self.name} {level}", partial(self._queue_at, level))
+                for level in range(depth)
+            ]
 
     # --- where a pod waits ---------------------------------------------------------------------------------------------
 
@@ -105,6 +114,11 @@ class FairQueues(QueueSortPlugin):
                 if not allowed or pod.namespace in allowed:
                     return named
         return self._by_namespace.get(pod.namespace, DEFAULT)
+
+    def _queue_at(self, level: int, pod: PodInfo) -> str | None:
+        """The queue at a level of the tree that a pod's queue is below, or is."""
+        way = self._way[self._queue_of(pod)]
+        return way[level] if level < len(way) else None
 
     # --- whose turn it is ----------------------------------------------------------------------------------------------
 
@@ -128,24 +142,27 @@ class FairQueues(QueueSortPlugin):
     def _least(self, waiting: Sequence[str]) -> str:
         """Down the tree, at each level to the child that has least of its due; the first among equals."""
         capacity = self.handle.view.capacity()
-        level, ready = self._tree, set(waiting)
-        while True:
-            children = [queue for queue in level if not ready.isdisjoint(self._leaves[queue.name])]
+        queues, ready = self._tree, set(waiting)
+        for account in self._accounts:
+            children = [one for one in queues if not ready.isdisjoint(self._leaves[one.name])]
             if not children:  # a pod that was put in no queue of ours
-                return waiting[0]
-            chosen = min(children, key=lambda queue: self._share(queue, capacity) / queue.weight)
+                break
+            due = [share(account.used(one.name), capacity) / one.weight for one in children]
+            chosen = children[due.index(min(due))]
             if not chosen.queues:
                 return chosen.name
-            level = chosen.queues
+            queues = chosen.queues
+        return waiting[0]
 
-    def _share(self, queue: Queue, capacity: Mapping[str, int]) -> float:
-        """Of the resource of which the queue has most: how much of all there is."""
-        used: dict[str, int] = {}
-        for leaf in self._leaves[queue.name]:
-            for name, amount in self._account.used(leaf).items():
-                used[name] = used.get(name, 0) + amount
-        shares = (amount / capacity[name] for name, amount in used.items() if capacity.get(name))
-        return max(shares, default=0.0)
+
+def share(used: Mapping[str, int], capacity: Mapping[str, int]) -> float:
+    """Of the resource of which a queue has most: how much of all there is."""
+    most = 0.0
+    for name, amount in used.items():
+        offered = capacity.get(name)
+        if offered and amount > most * offered:
+            most = amount / offered
+    return most
 
 
 def walk(
