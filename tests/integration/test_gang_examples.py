@@ -144,7 +144,7 @@ def test_two_teams(tmp_path: Path) -> None:
         await stage.until_placed("segment-", 3, "vision")
         for number in range(2):
             stage.store.create("pods", language(number), "language")
-        # The other team takes what it is sure of: nothing has to be given back for it.
+        # The other team takes what it is sure of: the one worker that the gang can do without gives back what was borrowed.
         await stage.until_placed("translate-", 2, "language")
         assert len([node for node in stage.nodes("segment-", "vision") if node]) >= 2
 
