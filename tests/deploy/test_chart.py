@@ -215,6 +215,15 @@ def test_another_configuration_makes_new_pods() -> None:
     assert len({mark(), *changed}) == 4
 
 
+def test_pods_that_take_changes_over_by_themselves_are_left_alone() -> None:
+    def template(**entry: Any) -> Obj:
+        made = one_scheduler(restartOnChange=False, **entry).one("Deployment")
+        found: Obj = made["spec"]["template"]
+        return found
+
+    assert template() == template(configuration={"parallelism": 8})
+
+
 def test_the_page_names_values_that_there_are() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
     page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")

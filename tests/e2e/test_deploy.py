@@ -14,9 +14,10 @@ import pytest
 from bayplan.errors import NotFound
 from bayplan.testing.control_plane import Obj, wait_until
 from bayplan.testing.control_plane.ports import Port
-from tests.deploy.chart import CHART, RIGHTS, ROOT, SEVERAL, helm, render
+from tests.deploy.chart import CHART, RIGHTS, ROOT, SEVERAL, helm, one_scheduler, render
+from tests.deploy.containers import lay_out
 from tests.deploy.test_chart import PLUGIN, everything
-from tests.e2e.stage import Stage, node, pod
+from tests.e2e.stage import PROFILE, Stage, node, pod
 from tests.e2e.test_profiles import who_scheduled
 from tests.e2e.test_serving import page
 
@@ -226,3 +227,30 @@ def test_three_schedulers_side_by_side_place_their_own_pods(stage: Stage) -> Non
         assert stage.plane.admin.get(leases.format(*place))["spec"]["holderIdentity"]
     for key, name in zip(("gpu", "batch", "any"), (names[1], names[2], names[0]), strict=True):
         assert who_scheduled(stage, f"default/{key}") == name
+
+
+def test_a_config_map_that_changes_is_taken_over_by_the_pods_that_run(stage: Stage) -> None:
+    """All its files at once, as a kubelet swaps them: the plugin that turns every node down becomes one that takes one node."""
+    stage.add(node("n1"), node("n2"))
+    filters = {"filter": {"enabled": [{"name": "NoNodeAtAll"}]}}
+    profile = {"schedulerName": PROFILE, "plugins": filters}
+
+    def values(plugin: str) -> dict[str, Any]:
+        return {"plugins": {"no_node.py": plugin}, "restartOnChange": False}
+
+    stage.start_scheduler("bayplan", profiles=[profile], values=values(PLUGIN)).wait_ready()
+    stage.add(pod("p"))
+    assert "none will do" in stage.wait_refused("default/p")
+
+    changed = PLUGIN.replace(
+        'return Rejected("none will do")',
+        'return None if node.name == "n2" else Rejected("not this one")',
+    )
+    # The rest is as it was: without a lease, as tests are that are not about leases.
+    configuration = {"leaderElection": {"leaderElect": False}, "profiles": [profile]}
+    chart = one_scheduler(configuration=configuration, **values(changed))
+    volumes = chart.one("Deployment")["spec"]["template"]["spec"]["volumes"]
+    (volume,) = (volume["configMap"] for volume in volumes if "configMap" in volume)
+    lay_out(volume, chart.one("ConfigMap"), stage.plane.folder / "bayplan" / "config")
+
+    assert stage.wait_bound("default/p") == {"default/p": "n2"}
