@@ -218,6 +218,18 @@ def slow(seconds: str) -> dict[str, str]:
             id="nobody measures",
         ),
         pytest.param(
+            "ConfigurationRefused",
+            WELL | {f'bayplan_reloads_total{{{A},outcome="refused"}}': "_x40 1x20"},
+            True,
+            id="a configuration was refused",
+        ),
+        pytest.param(
+            "ConfigurationRefused",
+            WELL | {f'bayplan_reloads_total{{{A},outcome="applied"}}': "_x40 1x20"},
+            False,
+            id="a configuration was taken over",
+        ),
+        pytest.param(
             "SchedulerSkipsObjects",
             WELL | {f'bayplan_objects_skipped_total{{{A},resource="pods"}}': "0x40 1x20"},
             True,
