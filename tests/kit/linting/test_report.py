@@ -183,6 +183,50 @@ BAD = [
     ),
     pytest.param(
         """
+        class Double(ScorePlugin):
+            def score_node(self, pod, node):
+                return node.pod_count
+
+            def normalize(self, raw, feasible, state):
+                return raw + 100
+        """,
+        ("answers", "fault"),
+        "returns an invalid score 10",
+        id="scores that are too high once normalised",
+    ),
+    pytest.param(
+        """
+        class Hinting(FilterPlugin):
+            def filter_node(self, pod, node):
+                return Rejected("no") if "a" in node.labels else None
+
+            def wakes_on(self):
+                return [
+                    WakeOn(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, self.changed)
+                ]
+
+            def changed(self, pod, old, new):
+                return Hint.QUEUE if old.metadata.labels != new.metadata.labels else Hint.SKIP
+        """,
+        ("hints", "doubt"),
+        "raises AttributeError for an added object",
+        id="a hint that forgets what is added",
+    ),
+    pytest.param(
+        """
+        class Truthful(FilterPlugin):
+            def filter_node(self, pod, node):
+                return Rejected("no") if "a" in node.labels else None
+
+            def wakes_on(self):
+                return [WakeOn(Resource.ASSIGNED_POD, Action.DELETE, lambda pod, old, new: True)]
+        """,
+        ("hints", "doubt"),
+        "the hint on AssignedPod returns True",
+        id="a hint that says True",
+    ),
+    pytest.param(
+        """
         import random
 
         class Dice(ScorePlugin):
@@ -202,7 +246,7 @@ def test_nothing_is_said_of_a_good_plugin(tmp_path: Path) -> None:
     report = linted(tmp_path, GOOD)
     assert rules(report) == []
     assert report.is_good
-    assert report.untried == {"forms": "it has one form alone"}
+    assert set(report.untried) == {"forms", "hints"}
 
 
 @pytest.mark.parametrize(("body", "expected", "words"), BAD)
@@ -220,7 +264,7 @@ def test_what_could_not_be_tried_is_not_called_good(tmp_path: Path) -> None:
     report = linted(
         tmp_path, "class A(FilterPlugin):\n    def filter_node(self, p, n):\n        return True\n"
     )
-    assert set(report.untried) == {"forms", "reads"}
+    assert set(report.untried) == {"forms", "hints", "reads"}
 
 
 def test_a_plugin_of_other_points(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from bayplan.kit.linting.subject import Subject, subjects
 HEAD = """\
 import numpy as np
 from bayplan import (
-    FilterPlugin, Mask, NodeInfo, Nodes, PodInfo, PreFilterPlugin, Reads, Rejected, ScorePlugin, scale
+    Action, FilterPlugin, Hint, Mask, NodeInfo, Nodes, PodInfo, PreFilterPlugin, Reads, Rejected, Resource, ScorePlugin, WakeOn, scale
 )
 """
 

@@ -13,6 +13,7 @@ from bayplan.cycle.desk import Desk
 from bayplan.cycle.outcome import Failed
 from bayplan.cycle.record import Ring
 from bayplan.framework.dice import Dice
+from bayplan.kit.linting.answers import ANSWERS
 from bayplan.kit.linting.findings import Finding
 from bayplan.kit.linting.subject import Subject
 from bayplan.kit.linting.worlds import World
@@ -55,6 +56,14 @@ def check_reads(subject: Subject, world: World) -> Iterator[Finding]:
         return
     kept = subject.desk(world.cluster)
     for number, pod in _pods(world):
+        failure = _failure(pod, kept)
+        if failure:
+            yield Finding(
+                ANSWERS,
+                f"an attempt fails: {failure}",
+                "scores of nodes in play must be from 0 to 100 once normalised; a filter answers for every node",
+            )
+            return
         difference = _difference(pod, kept, _that_forgot(kept))
         if difference:
             node, one, other = difference
@@ -81,6 +90,12 @@ def _cure(plugin: type[Plugin]) -> str:
 def _pods(world: World) -> Iterator[tuple[int, PodInfo]]:
     for number in range(_ROUNDS):
         yield number, world.pods[number % 2]  # the same few, so that something is remembered
+
+
+def _failure(pod: PodInfo, desk: Desk) -> str:
+    """Why an attempt fails that has all the data it asks for; empty where it does not."""
+    said = _lines(pod, desk)
+    return said if isinstance(said, str) and "no data" not in said else ""
 
 
 def _difference(pod: PodInfo, one: Desk, other: Desk) -> tuple[str, str, str] | None:

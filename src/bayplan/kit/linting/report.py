@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bayplan.errors import BayplanError
-from bayplan.kit.linting import agreement, imports, repeatable, speed
+from bayplan.framework.plugin import Plugin
+from bayplan.kit.linting import agreement, hints, imports, repeatable, speed
 from bayplan.kit.linting.agreement import FORMS, READS
 from bayplan.kit.linting.answers import ANSWERS
 from bayplan.kit.linting.findings import Finding, Severity
@@ -28,6 +29,7 @@ RULES = {
     REPEATABLE: "the same pod and node get the same answer: twice, in another order, from a new instance",
     ARGUMENTS: "pod and nodes are as they were",
     FORMS: "per-node and column form agree",
+    hints.RULE: "hints cope with objects that come, change and go",
     READS: "what is remembered holds when nodes, pods and data change",
     speed.RULE: "pods per second",
 }
@@ -91,6 +93,8 @@ def _not_for(subject: Subject) -> dict[str, str]:
         subject.scores_nodes and subject.scores_columns
     ):
         untried[FORMS] = "it has one form alone"
+    if subject.plugin.wakes_on is Plugin.wakes_on:
+        untried[hints.RULE] = "it names no events: whatever happens wakes its pods"
     if not subject.claims_to_be_pure:
         untried[READS] = "cache = False: nothing is remembered"
     return untried
@@ -118,9 +122,9 @@ def _first_of_each(
     """Every rule's first finding over all worlds: one is enough to work on."""
     seen: dict[str, Finding] = {}
     for world in worlds(words):
-        for finding in repeatable.check(subject, world):
+        for finding in (*repeatable.check(subject, world), *hints.check(subject, world)):
             seen.setdefault(finding.rule, finding)
-    if seen:
+    if set(seen) - {hints.RULE}:
         for rule in (FORMS, READS):
             untried.setdefault(rule, "needs answers that are usable and repeatable")
     else:
