@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +20,7 @@ from bayplan.errors import ConfigError, Problem
 from bayplan.framework.config import Configuration, load_config
 from bayplan.framework.config.load import default_config
 from bayplan.framework.config.types import ClientConnection, LeaderElection
+from bayplan.framework.registry import ENTRY_POINTS
 from bayplan.plugins import default_registry
 from bayplan.telemetry.log import get_logger
 
@@ -96,8 +99,14 @@ class Options:
 def known_plugins(generation: int = 1) -> Registry:
     """The plugins that a configuration can name without saying where they are."""
     registry = default_registry(generation)
-    registry.add_entry_points()
+    registry.add_entry_points(_installed())
     return registry
+
+
+@cache
+def _installed() -> tuple[EntryPoint, ...]:
+    """What packages publish: looked up once, since that reads a file of every package."""
+    return tuple(entry_points(group=ENTRY_POINTS))
 
 
 def configure(options: Options, registry: Registry | None = None) -> tuple[Configuration, Registry]:
