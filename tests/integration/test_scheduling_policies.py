@@ -161,6 +161,37 @@ def test_a_namespace_names_the_policy_of_pods_that_name_none(tmp_path: Path) -> 
     on_rig(scenario, tmp_path)
 
 
+def test_a_profile_that_loses_the_plugin_goes_by_policies_no_more(tmp_path: Path) -> None:
+    def change(*names: str) -> None:
+        path = tmp_path / "config.yaml"
+        kube, own = yaml.safe_load_all(path.read_text(encoding="utf-8"))
+        enabled = [{"name": "SchedulingPolicy"}]
+        kube["profiles"] = [
+            {
+                "schedulerName": name,
+                "plugins": {"multiPoint": {"enabled": enabled if name in names else []}},
+            }
+            for name in ("default-scheduler", "other")
+        ]
+        path.write_text(yaml.safe_dump_all([kube, own]), encoding="utf-8")
+
+    async def scenario(rig: Rig) -> None:
+        rig.add(make_node("a"), named("web", "missing"))
+        async with rig.scheduler(config=CONFIG) as process:
+            await rig.until(lambda: "does not exist" in message(rig, "web"))
+            for number, names in enumerate((("default-scheduler", "other"), ("other",)), 1):
+                change(*names)
+                await rig.until(lambda n=number: len(process.reloader.reports) >= n)  # type: ignore[misc]
+                assert process.reloader.reports[-1].outcome == "applied"
+                if number == 1:
+                    await rig.pass_s(20)
+                    assert rig.node_of("web") == ""
+            rig.add(make_pod("another"))  # whatever comes next has the pods looked at
+            await rig.until_bound("web")
+
+    on_rig(scenario, tmp_path)
+
+
 def test_without_the_plugin_nobody_looks_at_policies(tmp_path: Path) -> None:
     async def scenario(rig: Rig) -> None:
         asked = [rig.count("list", "configmaps"), rig.count("list", "priorityclasses")]

@@ -15,7 +15,7 @@ asked by the cluster whenever a pending pod comes in.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
@@ -58,6 +58,13 @@ class SchedulingPolicies:
         """Pods that ask for this scheduler go by policies."""
         if scheduler_name not in self._served:
             self._served.add(scheduler_name)
+            self.version += 1
+
+    def serve_only(self, scheduler_names: Iterable[str]) -> None:
+        """Pods that ask for these schedulers go by policies, and no others."""
+        names = set(scheduler_names)
+        if names != self._served:
+            self._served = names
             self.version += 1
 
     def put_all(self, source: str, policies: Mapping[str, Policy]) -> None:

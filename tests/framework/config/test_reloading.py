@@ -7,6 +7,7 @@ import pytest
 from bayplan.errors import ConfigError
 from bayplan.framework.config import load_config
 from bayplan.framework.registry import Registry
+from bayplan.plugins import default_registry
 
 TWO = (
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -87,3 +88,15 @@ def test_mistakes_have_their_place(text: str, said: str, registry: Registry) -> 
     with pytest.raises(ConfigError) as caught:
         load_config(text, registry)
     assert [str(problem) for problem in caught.value.problems] == [said]
+
+
+def test_an_arm_does_not_lead_past_scheduling_policies() -> None:
+    with_policies = "plugins: {multiPoint: {enabled: [{name: SchedulingPolicy}]}}"
+    text = arm("profile: b, percent: 1").replace(
+        "{schedulerName: a},", f"{{schedulerName: a, {with_policies}}},"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_config(text, default_registry())
+    assert [problem.message for problem in caught.value.problems] == [
+        'Invalid value: "b": SchedulingPolicy has to be in both or in neither'
+    ]

@@ -8,7 +8,7 @@ in defaults, ``validation`` and ``own`` judge, ``profiles`` expands plugins and 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any, Final
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bayplan.framework.config.reloading import Arm
     from bayplan.framework.registry import Registry
 
+#: The plugin that makes a profile's pods go by scheduling policies.
+_POLICIES: Final = "SchedulingPolicy"
 _VERSIONS: Final = {
     types.KIND: frozenset({types.VERSION}) | LEGACY_VERSIONS,
     own.KIND: frozenset({own.VERSION}),
@@ -228,7 +230,7 @@ class _Loader:
                     for problem in error.problems:
                         report.error((*path, "algorithm"), problem.message)
             if extra.arm is not None:
-                self._check_arm(extra.arm, settings, by_name, (*path, "arm", "profile"), report)
+                self._check_arm(extra.arm, profile, settings, by_name, (*path, "arm"), report)
             by_name[extra.scheduler_name] = replace(
                 profile, algorithm=extra.algorithm, arm=extra.arm
             )
@@ -237,15 +239,22 @@ class _Loader:
     def _check_arm(
         self,
         arm: Arm,
+        profile: ProfileConfig,
         settings: BayplanConfiguration,
-        profiles: Collection[str],
+        profiles: Mapping[str, ProfileConfig],
         path: Path,
         report: Report,
     ) -> None:
-        if arm.profile and arm.profile not in profiles:
-            report.error(path, invalid(arm.profile, f"the {types.KIND} has no such profile"))
+        path = (*path, "profile")
+        other = profiles.get(arm.profile)
+        if other is None:
+            if arm.profile:
+                report.error(path, invalid(arm.profile, f"the {types.KIND} has no such profile"))
         elif any(
             p.scheduler_name == arm.profile and p.arm is not None and p.arm is not arm
             for p in settings.profiles
         ):
             report.error(path, invalid(arm.profile, "that profile has an arm of its own"))
+        elif (_POLICIES in profile.order) != (_POLICIES in other.order):
+            # A pod whose policy cannot be used would be placed without it by the one that has not got the plugin.
+            report.error(path, invalid(arm.profile, f"{_POLICIES} has to be in both or in neither"))

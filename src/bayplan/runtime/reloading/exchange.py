@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bayplan.cycle.desk import Desk
+from bayplan.cycle.desk import POLICY_PLUGIN, Desk
 from bayplan.cycle.record import Ring
 from bayplan.framework.config.reloading import SHADOW
 from bayplan.framework.dice import Dice
@@ -60,6 +60,15 @@ class Exchange:
         if not at_start or arms:
             profiles = {name: desk.profile for name, desk in desks.items()}
             board.queue.use(profiles, board.clock.monotonic(), routes(arms))
+
+    def settle_policies(self, generation: Generation) -> None:
+        """Scheduling policies hold for the profiles of this generation that have the plugin, whatever was tried meanwhile."""
+        names = [
+            name
+            for name, desk in generation.desks.items()
+            if any(plugin.name == POLICY_PLUGIN for plugin in desk.profile.plugins)
+        ]
+        self._scheduler.board.cluster.policies.serve_only(names)
 
     def _open_books(self, generation: Generation) -> None:
         """Books go on as long as the arms stay the same."""

@@ -137,6 +137,7 @@ class Reloader:
         else:
             self._take(generation)
             report = Report(APPLIED, number, cause, tried)
+        self.exchange.settle_policies(self.present)
         self._watch.know(self._watch.sources | self._reader.sources, found)
         self._tell(report)
         return report
@@ -209,6 +210,7 @@ class Reloader:
         if self.present is not failed:
             return
         self.exchange.take(former)
+        self.exchange.settle_policies(former)
         self.present, self._former = former, None
         self._tell(Report(ROLLED_BACK, failed.number, f"generation {former.number} again", why))
 
