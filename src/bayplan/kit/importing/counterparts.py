@@ -187,13 +187,6 @@ COUNTERPARTS: Final[Mapping[str, Counterpart]] = {
         _latency,
     ),
     "Peaks": Counterpart(Verdict.CHANGED, "by requested CPU", "EnergyPlugin", ("score",), _energy),
-    "PreemptionToleration": Counterpart(
-        Verdict.CHANGED,
-        "without the toleration annotations of PriorityClasses",
-        "DefaultPreemption",
-        ("postFilter",),
-        lambda args, _: dict(args),
-    ),
     "NodeResourcesAllocatable": _none(f"ranks by the size of nodes; {_OWN} (five lines)"),
     "NodeMetadata": _none(f"ranks by a label or annotation; {_OWN} (five lines)"),
     "PodState": _none(f"prefers nodes with terminating pods; {_OWN} (node.pods)"),
