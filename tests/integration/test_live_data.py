@@ -8,7 +8,7 @@ from bayplan.embedded.agents.pods import Pace
 from bayplan.embedded.cluster import living_parts
 from bayplan.embedded.metrics.serving import serve_metrics
 from bayplan.embedded.metrics.usage import USES, Usage
-from bayplan.testing import make_node
+from bayplan.testing import PodBuilder, make_node
 from tests.integration.rig import Obj, Rig, make_pod, on_rig
 
 
@@ -16,6 +16,50 @@ def config(*names: str) -> Obj:
     """The default plugins and these."""
     enabled = [{"name": name} for name in names]
     return {"profiles": [{"plugins": {"multiPoint": {"enabled": enabled}}}]}
+
+
+def topology(node: str, cpus: list[int]) -> Obj:
+    """What a node agent reports: so many CPUs left on each NUMA node."""
+    zones = [
+        {
+            "name": f"node-{number}",
+            "type": "Node",
+            "resources": [
+                {"name": "cpu", "capacity": "8", "allocatable": "8", "available": str(left)},
+                {"name": "memory", "capacity": "32Gi", "allocatable": "32Gi", "available": "30Gi"},
+            ],
+        }
+        for number, left in enumerate(cpus)
+    ]
+    return {
+        "apiVersion": "topology.node.k8s.io/v1alpha2",
+        "kind": "NodeResourceTopology",
+        "metadata": {"name": node},
+        "zones": zones,
+    }
+
+
+TOPOLOGIES: Obj = {
+    "metadata": {"name": "noderesourcetopologies.topology.node.k8s.io"},
+    "spec": {
+        "group": "topology.node.k8s.io",
+        "scope": "Cluster",
+        "names": {"plural": "noderesourcetopologies", "kind": "NodeResourceTopology"},
+        "versions": [
+            {
+                "name": "v1alpha2",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-preserve-unknown-fields": True,
+                    }
+                },
+            }
+        ],
+    },
+}
 
 
 def test_pods_wait_for_data_and_follow_them(tmp_path: Path) -> None:
@@ -73,6 +117,41 @@ def test_pods_follow_what_the_embedded_cluster_measures(tmp_path: Path) -> None:
             assert rig.node_of("late") == "a"
         for part in reversed(living):
             part.stop()
+
+    on_rig(scenario, tmp_path)
+
+
+def test_a_burst_of_pods_does_not_share_cpus_that_only_one_of_them_can_have(tmp_path: Path) -> None:
+    provider = {"name": "numa", "type": "numaTopology", "interval": "10s"}
+    given = config("NUMATopology") | {"own": {"providers": [provider]}}
+    given["profiles"][0]["pluginConfig"] = [{"name": "NUMATopology", "args": {"missing": "reject"}}]
+
+    def exclusive(name: str) -> PodBuilder:
+        pod = make_pod(name).requests(cpu="3", memory="1Gi")
+        resources = pod.manifest["spec"]["containers"][0]["resources"]
+        resources["limits"] = dict(resources["requests"])
+        return pod
+
+    async def scenario(rig: Rig) -> None:
+        store = rig.api.store
+        store.create("customresourcedefinitions.apiextensions.k8s.io", TOPOLOGIES)
+        rig.add(make_node("a").capacity(cpu="16", memory="64Gi"))
+        report = topology("a", [4, 4])
+        store.create("noderesourcetopologies.topology.node.k8s.io", report)
+        async with rig.scheduler(config=given):
+            await rig.pass_s(1)
+            rig.add(*(exclusive(f"p{number}") for number in range(2)))
+            await rig.until(lambda: any(rig.node_of(f"p{n}") for n in range(2)))
+            # Both NUMA nodes could hold one, but which of them the first pod gets is not reported yet.
+            (waits,) = [f"p{n}" for n in range(2) if not rig.node_of(f"p{n}")]
+            await rig.until(lambda: rig.condition(waits))
+            assert "cannot align the pod to one NUMA node" in rig.condition(waits)["message"]
+            store.mutate(
+                "noderesourcetopologies.topology.node.k8s.io",
+                "a",
+                lambda obj: obj.update(zones=topology("a", [1, 4])["zones"]),
+            )
+            await rig.until_bound(waits, within_s=60)
 
     on_rig(scenario, tmp_path)
 

@@ -51,6 +51,14 @@ def test_pods_that_kubelet_does_not_align_go_anywhere() -> None:
     assert ask(make_pod("p").requests(cpu="3"), small).node == "n"
 
 
+def test_what_no_report_tells_yet_is_taken_on_every_numa_node() -> None:
+    full = node("full", (5000, 8), (5000, 8)).usage(**{"numa.unreported.cpu": 2500})
+    free = node("free", (5000, 8), (5000, 8)).usage(**{"numa.unreported.cpu": 2000})
+    answer = ask(guaranteed(), full, free)
+    assert [answer.why_not(name) for name in ("full", "free")] == [WHY, ""]
+    assert answer.node == "free"
+
+
 def test_as_good_as_it_gets() -> None:
     answer = ask(guaranteed(), node("no", (1000, 9)), node("yes", (4000, 9)), policy="best-effort")
     assert [answer.score(n, NAME) for n in ("no", "yes")] == [0, 100]

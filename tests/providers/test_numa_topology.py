@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from bayplan.providers.numa_topology import NumaTopology
+from bayplan.providers.unreported import Unreported
 from bayplan.testing.virtual_time import run
 
 
@@ -31,7 +32,8 @@ def test_available_amounts_by_numa_node() -> None:
         assert path == "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
         return json.dumps({"items": items}).encode()
 
-    assert run(NumaTopology(fetch).read()) == {
+    unreported = Unreported(lambda _node, _metric, _value: None, 3)
+    assert run(NumaTopology(fetch, unreported).read()) == {
         "numa.0.cpu": {"a": 4000.0, "b": 2000.0},
         "numa.0.memory": {"a": float(2**30)},
         "numa.1.cpu": {"a": 500.0},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from bayplan.providers.poller import Poller, Times
 from bayplan.providers.prometheus import Prometheus
 from bayplan.providers.source import Source, known_nodes
 from bayplan.providers.tables import NodeLabels, Static, Table
+from bayplan.providers.unreported import Unreported
 
 if TYPE_CHECKING:
     from bayplan.app.assembly import Surroundings
@@ -70,7 +72,10 @@ def source_of(
 
     match provider.type:
         case live_data.NUMA_TOPOLOGY:
-            return NumaTopology(fetch)
+            readings = max(2, math.ceil(provider.max_age / provider.interval))
+            unreported = Unreported(cluster.set_data, readings)
+            cluster.on_count.append(unreported.on_count)
+            return NumaTopology(fetch, unreported)
         case live_data.METRICS_SERVER:
             return MetricsServer(fetch, nodes)
         case live_data.PROMETHEUS:

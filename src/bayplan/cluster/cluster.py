@@ -17,6 +17,7 @@ Fed by whoever has events (the API server, a case file, a trace); read by the cy
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,8 @@ class Cluster(Tables):
     def __init__(self) -> None:
         super().__init__()
         self._gone = Tombstones()
+        #: Told of every pod that is counted on a node (+1), or no longer (-1).
+        self.on_count: list[Callable[[PodInfo, str, int], None]] = []
         self.view = ClusterView(self)
 
     # --- objects -------------------------------------------------------------------------------------------------------
@@ -356,5 +359,7 @@ class Cluster(Tables):
             for account in self.accounts.opened:
                 account.charge(pod, sign)
             self.journal.topic_changed(_QUOTAS)
+        for told in self.on_count:
+            told(pod, self.nodes.names[node_row], sign)
         self.journal.row_changed(node_row, changed)
         self.journal.topic_changed(_ALL_PODS)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bayplan.cluster.devices import Share, share_of
 from bayplan.model import requests
 from bayplan.model.pod_group import GroupKey, group_in_labels, group_in_spec
+from bayplan.model.quality import is_guaranteed
 
 if TYPE_CHECKING:
     from bayplan.cluster.policy import Applied
@@ -182,6 +183,14 @@ class PodInfo:
         if policy is None or policy.priority is None:
             return self.shape.priority
         return policy.priority
+
+    @property
+    def is_guaranteed(self) -> bool:
+        """Whether it is of QoS class Guaranteed."""
+        known: bool | None = self.shape.memo.get(is_guaranteed)
+        if known is None:
+            known = self.shape.memo[is_guaranteed] = is_guaranteed(self.shape.spec)
+        return known
 
     @property
     def requests(self) -> Mapping[str, int]:

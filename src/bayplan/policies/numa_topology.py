@@ -7,8 +7,9 @@ Says:   nothing of pods that are not Guaranteed: kubelet's topology manager does
         kubelet would refuse the pod there; with ``best-effort`` it turns down none. As score 100 where one NUMA node
         can hold the pod, else 0.
 
-The pod counts as a whole (kubelet's scope ``pod``). What was placed since the objects were last written is not in them: until
-then a second pod may be sent where the first has taken the room.
+The pod counts as a whole (kubelet's scope ``pod``). Guaranteed pods that were placed since the objects were last written are not
+in them, and which NUMA node they will get nobody knows: what they ask for (``numa.unreported.<resource>``) counts as taken on
+each. So a node may be turned down for some seconds though one of its NUMA nodes would hold the pod, and never the other way round.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ from bayplan import (
 
 NOT_ALIGNED: Final = Rejected("cannot align the pod to one NUMA node")
 NO_DATA: Final = Rejected("no data for 'numa.0.cpu'")
+#: Before the resource: what pods have been given of which no report tells yet.
+UNREPORTED: Final = "numa.unreported."
 
 
 class NUMATopology(FilterPlugin, ScorePlugin):
@@ -62,25 +65,25 @@ class NUMATopology(FilterPlugin, ScorePlugin):
             yield "resources", "Required value: at least one resource"
 
     def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Verdicts | None:
-        if self.policy == "best-effort" or not _is_guaranteed(pod):
+        if self.policy == "best-effort" or not pod.is_guaranteed:
             return None
         index = np.where(self._fits(pod, nodes), np.int16(0), np.int16(1))
         index[np.isnan(nodes.data("numa.0.cpu"))] = 2 if self.missing == "reject" else 0
         return Verdicts(index, (NOT_ALIGNED, NO_DATA))
 
     def filter_node(self, pod: PodInfo, node: NodeInfo) -> Rejected | None:
-        if self.policy == "best-effort" or not _is_guaranteed(pod):
+        if self.policy == "best-effort" or not pod.is_guaranteed:
             return None
         return None if self._fits_on(pod, node) else NOT_ALIGNED
 
     def score(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Scores | int:
-        if not _is_guaranteed(pod):
+        if not pod.is_guaranteed:
             return 0
         known = ~np.isnan(nodes.data("numa.0.cpu"))
         return np.where(known, np.where(self._fits(pod, nodes), 100, 0), UNKNOWN).astype(np.int64)
 
     def score_node(self, pod: PodInfo, node: NodeInfo) -> float:
-        return 100 if _is_guaranteed(pod) and self._fits_on(pod, node) else 0
+        return 100 if pod.is_guaranteed and self._fits_on(pod, node) else 0
 
     def normalize(self, raw: Scores, feasible: Mask, state: CycleState) -> Scores:
         return fill_unknown(raw, feasible, self.missing)
@@ -90,10 +93,12 @@ class NUMATopology(FilterPlugin, ScorePlugin):
 
     def _fits(self, pod: PodInfo, nodes: Nodes) -> Mask:
         somewhere = np.zeros(len(nodes), np.bool_)
+        taken = {r: np.nan_to_num(nodes.data(UNREPORTED + r)) for r, _ in self._asked(pod)}
         for numa_node in range(self.most_numa_nodes):
             there = ~np.isnan(nodes.data(f"numa.{numa_node}.cpu"))
             for resource, amount in self._asked(pod):
-                there &= nodes.data(f"numa.{numa_node}.{resource}") >= amount  # NaN is not
+                left = nodes.data(f"numa.{numa_node}.{resource}") - taken[resource]
+                there &= left >= amount  # NaN is not
             somewhere |= there
         return somewhere
 
@@ -102,28 +107,16 @@ class NUMATopology(FilterPlugin, ScorePlugin):
         return any(
             not math.isnan(node.data(f"numa.{numa_node}.cpu"))
             and all(
-                node.data(f"numa.{numa_node}.{resource}") >= amount
+                node.data(f"numa.{numa_node}.{resource}") - self._taken(node, resource) >= amount
                 for resource, amount in self._asked(pod)
             )
             for numa_node in range(self.most_numa_nodes)
         )
 
+    def _taken(self, node: NodeInfo, resource: str) -> float:
+        amount = node.data(UNREPORTED + resource)
+        return 0.0 if math.isnan(amount) else amount
+
     def _asked(self, pod: PodInfo) -> list[tuple[str, int]]:
         asked = [(resource, pod.requests.get(resource, 0)) for resource in self.resources]
         return [(resource, amount) for resource, amount in asked if amount]
-
-
-def _is_guaranteed(pod: PodInfo) -> bool:
-    """Kubernetes' QoS class Guaranteed: every container is limited to what it requests."""
-    memo: bool | None = pod.shape.memo.get(NUMATopology)
-    if memo is None:
-        containers = (*pod.spec.init_containers, *pod.spec.containers)
-        memo = all(
-            key in container.resources.limits
-            and container.resources.requests.get(key, container.resources.limits[key])
-            == container.resources.limits[key]
-            for container in containers
-            for key in ("cpu", "memory")
-        )
-        pod.shape.memo[NUMATopology] = memo
-    return memo

@@ -8,6 +8,7 @@ import msgspec
 
 from bayplan.model import quantity
 from bayplan.providers.source import Fetch, Readings
+from bayplan.providers.unreported import Unreported
 
 PATH: Final = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
 
@@ -39,8 +40,10 @@ class _List(msgspec.Struct):
 class NumaTopology:
     """Asks the API server for what node agents have written there."""
 
-    def __init__(self, fetch: Fetch) -> None:
+    def __init__(self, fetch: Fetch, unreported: Unreported) -> None:
         self._fetch = fetch
+        self._unreported = unreported
+        self._before: dict[str, _Topology] = {}
 
     async def read(self) -> Readings:
         answer = msgspec.json.decode(await self._fetch(PATH), type=_List)
@@ -53,7 +56,10 @@ class NumaTopology:
                     metric = f"numa.{number}.{resource.name}"
                     available = float(exact(str(resource.available)))
                     readings.setdefault(metric, {})[topology.metadata.name] = available
-        return readings
+        now = {topology.metadata.name: topology for topology in answer.items}
+        changed = {node for node, found in now.items() if found != self._before.get(node)}
+        self._before = now
+        return readings | self._unreported.read(changed)
 
 
 def _number(zone: _Zone) -> tuple[int, str]:
