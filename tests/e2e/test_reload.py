@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import signal
+import subprocess
+import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -91,6 +94,55 @@ def test_a_plugin_file_that_is_watched(stage: Stage, tmp_path: Path) -> None:
     status, shown = running.page("/configz")
     assert status == 200
     assert '"generation":4' in shown
+
+
+def test_a_canary_has_its_share_and_is_compared(stage: Stage, tmp_path: Path) -> None:
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    (plugins / "prefer.py").write_text(PREFER.format(node="b"), encoding="utf-8")
+    stage.add(node("a"), node("b"))
+    enabled = {"multiPoint": {"enabled": [{"name": "Prefer", "weight": 100}]}}
+    running = stage.start_scheduler(
+        profiles=[
+            {"schedulerName": PROFILE},
+            {"schedulerName": "tried", "plugins": enabled},
+        ],
+        own={
+            "pluginDirs": [str(plugins)],
+            "profiles": [
+                {
+                    "schedulerName": PROFILE,
+                    "arm": {"profile": "tried", "mode": "canary", "percent": 30},
+                }
+            ],
+        },
+        elect=True,
+    ).wait_ready()
+    stage.add(*(pod(f"p{number}").requests(cpu="10m") for number in range(80)))
+    stage.wait_bound(*(f"default/p{number}" for number in range(80)))
+    stage.add(pod("asks").requests(cpu="10m").scheduler("tried"))
+    stage.wait_bound("default/asks")
+
+    admin = stage.plane.user("admin", ["system:masters"]).kubeconfig
+    words = [sys.executable, "-m", "bayplan", "compare-arms", f"--kubeconfig={admin}"]
+
+    def told(*more: str) -> str:
+        done = subprocess.run(
+            [*words, *more], capture_output=True, text=True, timeout=90, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    accounts = json.loads(told("-o", "json"))["accounts"]
+    assert [accounts[name]["role"] for name in (PROFILE, "tried")] == ["stable", "canary"]
+    assert accounts[PROFILE]["scheduled"] + accounts["tried"]["scheduled"] == 81
+    assert 8 <= accounts["tried"]["scheduled"] <= 50
+    assert accounts["tried"]["errors"] == 0
+    on_b = sum(stage.node_of(f"default/p{number}") == "b" for number in range(80))
+    assert on_b >= accounts["tried"]["scheduled"] - 1
+    assert told().splitlines()[0].split()[:3] == ["PROFILE", "ROLE", "ATTEMPTS"]
+    sample = 'scheduler_schedule_attempts_total{result="scheduled",profile="tried"}'
+    assert running.metric(sample) == accounts["tried"]["scheduled"]
 
 
 def test_policies_by_object_and_by_config_map(stage: Stage) -> None:
