@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from bayplan.bench.scene import PROBE
 from bayplan.bench.watched import Listed, Obj, decode_event, decode_list
 from bayplan.client import resources
 from bayplan.client.api import Api
@@ -32,7 +33,8 @@ class Writer:
 
     def __init__(self, api: Api, clock: Clock, namespace: str, victims: int) -> None:
         self._api = api
-        self._pods = f"/api/v1/namespaces/{namespace}/pods"
+        # In stream mode a pod in a namespace of its own tells that whoever is measured is up.
+        self._namespaces = (PROBE, namespace)
         self._clock = clock
         self._victims = victims
         self._by_node: defaultdict[str, list[Obj]] = defaultdict(list)
@@ -46,17 +48,21 @@ class Writer:
         if self._victims:
             for pod in (await self._list("/api/v1/namespaces/before/pods")).items:
                 self._by_node[pod.spec.node_name].append(pod)
-        listed = await self._list(self._pods)
         async with asyncio.TaskGroup() as tasks:
-            for pod in listed.items:
-                self._take(pod, tasks)
-            path = f"{self._pods}?watch=1&resourceVersion={listed.metadata.resource_version}"
-            stream = await self._api.stream(path, silence_s=300.0)
-            while lines := await stream.batch():
-                for line in lines:
-                    event = decode_event(line)
-                    if event.type == "ADDED":
-                        self._take(event.object, tasks)
+            for namespace in self._namespaces:
+                tasks.create_task(self._follow(f"/api/v1/namespaces/{namespace}/pods", tasks))
+
+    async def _follow(self, pods: str, tasks: asyncio.TaskGroup) -> None:
+        listed = await self._list(pods)
+        for pod in listed.items:
+            self._take(pod, tasks)
+        path = f"{pods}?watch=1&resourceVersion={listed.metadata.resource_version}"
+        stream = await self._api.stream(path, silence_s=300.0)
+        while lines := await stream.batch():
+            for line in lines:
+                event = decode_event(line)
+                if event.type == "ADDED":
+                    self._take(event.object, tasks)
 
     def _take(self, pod: Obj, tasks: asyncio.TaskGroup) -> None:
         if not pod.spec.node_name:
