@@ -2,21 +2,68 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from bayplan.telemetry.decision_files import read_decisions
 from bayplan.testing.control_plane import Obj, wait_until
 from tests.e2e.stage import Stage, node, pod
 
 pytestmark = pytest.mark.e2e
 
 READER = "bayplan-reader"
+
+POLICY = """\
+apiVersion: v1
+kind: Policy
+rules:
+- {level: Debug, resources: [pods], verbs: [bind]}
+- {level: Warning, resources: [pods], verbs: [schedule]}
+"""
+TRACING = """\
+apiVersion: apiserver.config.k8s.io/v1beta1
+kind: TracingConfiguration
+endpoint: 127.0.0.1:{port}
+samplingRatePerMillion: 1000000
+"""
+
+
+@contextmanager
+def collecting() -> Iterator[tuple[int, list[bytes]]]:
+    """A collector of spans: its port, and what it was sent."""
+    bodies: list[bytes] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            text = self.rfile.read(int(self.headers["Content-Length"]))
+            compressed = self.headers.get("Content-Encoding") == "gzip"
+            bodies.append(gzip.decompress(text) if compressed else text)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_port, bodies
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def bayplan(login: Path, *words: str, program: tuple[str, ...] = ()) -> tuple[int, str]:
@@ -170,3 +217,43 @@ def test_who_may_ask(stage: Stage) -> None:
         reader.kubeconfig, "explain", "default/web", *wrong, "--insecure-skip-tls-verify"
     )
     assert status == 0, text
+
+
+def test_records_spans_and_a_logging_policy(stage: Stage, tmp_path: Path) -> None:
+    stage.add(node("n1"), node("n2"))
+    record = stage.plane.folder / "records" / "decisions.jsonl"
+    policy = tmp_path / "logging.yaml"
+    policy.write_text(POLICY, encoding="utf-8")
+    with collecting() as (port, bodies):
+        tracing = tmp_path / "tracing.yaml"
+        tracing.write_text(TRACING.format(port=port), encoding="utf-8")
+        scheduler = stage.start_scheduler(
+            own={"record": {"file": str(record)}},
+            values={
+                "extraArgs": [f"--tracing-config-file={tracing}", f"--logging-config={policy}"]
+            },
+        ).wait_ready()
+        stage.add(*(pod(f"p{number}").requests(cpu="100m") for number in range(8)))
+        stage.add(pod("big").requests(cpu="50"))
+        stage.may_wait.add("default/big")
+        homes = stage.wait_bound(*(f"default/p{number}" for number in range(8)))
+        stage.wait_refused("default/big")
+        assert stage.audit() == []
+        assert scheduler.process.stop() == 0
+
+    found = {one["pod"]: one for one in read_decisions(record)}
+    assert {key: found[key]["node"] for key in homes} == homes
+    assert all(found[key]["score"] == sum(found[key]["scores"].values()) for key in homes)
+    assert (found["default/big"]["result"], found["default/big"]["feasible"]) == (
+        "unschedulable",
+        0,
+    )
+    # The last spans are sent before the process ends.
+    spans = b"".join(bodies)
+    assert spans.count(b"Schedule pod") == 9
+    assert spans.count(b"POST /api/v1/namespaces/{namespace}/pods/{name}/binding") == 8
+    # Bindings in detail, leases not at all; the rest as -v says.
+    log = scheduler.log()
+    assert '"Attempting to bind pod to node" pod="default/p0"' in log
+    assert "Attempting to schedule pod" not in log
+    assert "Unable to schedule pod" not in log
