@@ -34,6 +34,10 @@ class LiveSituation(Situation):
             self.cluster.remove_pod(pod.namespace, pod.name, pod.uid)
         self._settle(pod_of(pod), config, desk)
 
+    def pending(self) -> list[PodInfo] | None:
+        """They wait in the queue; what their gang came to is in the record of the decision."""
+        return None
+
     @cached_property
     def nodes(self) -> dict[str, Node]:  # type: ignore[override]
         """Made again from the columns, when first asked for."""

@@ -25,6 +25,8 @@ from bayplan.framework.profile import build_profile
 from bayplan.framework.registry import Registry
 from bayplan.framework.status import Rejected
 from bayplan.model.decode import decode_as
+from bayplan.model.group_forms import group_from
+from bayplan.model.groups import CoschedulingPodGroup, PodGroup
 from bayplan.model.meta import KubeObject, ObjectMeta
 from bayplan.model.namespace import Namespace
 from bayplan.model.node import Node
@@ -41,6 +43,7 @@ from bayplan.model.storage import (
     VolumeAttachment,
 )
 from bayplan.model.workloads import ReplicaSet, ReplicationController, Service, StatefulSet
+from bayplan.sim.gangs import GangVerdict, gang_of
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -64,6 +67,8 @@ LISTS: Final[dict[str, type[KubeObject]]] = {
     "poddisruptionbudgets": PodDisruptionBudget,
     "priorityclasses": PriorityClass,
     "elasticquotas": ElasticQuota,
+    "podgroups": CoschedulingPodGroup,
+    "nativepodgroups": PodGroup,
     "pods": Pod,
 }
 
@@ -75,6 +80,8 @@ def feed_in_order(cluster: Cluster, objects: Iterable[Any]) -> None:
     for obj in objects:
         if isinstance(obj, SchedulingPolicy | ConfigMap):
             take(cluster, obj)
+        elif isinstance(obj, CoschedulingPodGroup | PodGroup):
+            cluster.gangs.put(group_from(obj))
         else:
             cluster.put(obj)
 
@@ -117,6 +124,8 @@ class Judged:
     pod: PodInfo
     desk: Desk
     decision: Decision
+    #: What its gang comes to; None where it is decided alone.
+    gang: GangVerdict | None = None
 
     @property
     def picture(self) -> Picture:
@@ -150,7 +159,16 @@ def judge_at(desk: Desk, case: Mapping[str, Any]) -> Judged:
     if "pod" not in case:
         raise DecodeError("a case has a pod to place", path="pod")
     pod = desk.cluster.info(_decoded(Pod, case["pod"], "pod"))
-    return Judged(pod, desk, evaluate(pod, desk))
+    decision = evaluate(pod, desk)
+    return Judged(pod, desk, decision, _gang(pod, desk, case))
+
+
+def _gang(pod: PodInfo, desk: Desk, case: Mapping[str, Any]) -> GangVerdict | None:
+    if desk.cluster.gangs.of(pod) is None:
+        return None
+    pods = [_decoded(Pod, raw, "pods") for raw in case.get("pods") or ()]
+    pending = [desk.cluster.info(each) for each in pods if not each.spec.node_name]
+    return gang_of(pod, pending, desk)
 
 
 def _forget_queued(cluster: Cluster) -> None:
@@ -181,6 +199,10 @@ def verdict_on(case: Mapping[str, Any], judged: Judged) -> dict[str, Any]:
         judged.decision.ranking()  # a node promised to the pod is taken without scores
     picture = judged.picture
     verdict: dict[str, Any] = {"id": case.get("id")}
+    if judged.gang is not None:
+        verdict["gang"] = {"fits": judged.gang.fits, "message": judged.gang.message}
+        if judged.gang.nodes:
+            verdict["gang"]["nodes"] = judged.gang.nodes
     if picture.rejection is not None:
         verdict["preFilter"] = _status(picture.rejection)
     lines = picture.lines()

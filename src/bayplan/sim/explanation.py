@@ -17,6 +17,7 @@ from bayplan.cycle.record import Decision, NodeLine, Picture
 from bayplan.errors import BayplanError
 from bayplan.framework.preemption import Nominated
 from bayplan.model.amounts import quantity_text
+from bayplan.sim.gangs import gang_of
 from bayplan.sim.relax import suggestions
 from bayplan.sim.relaxation import Suggestion
 from bayplan.sim.situation import Situation
@@ -102,6 +103,8 @@ class Explanation:
     #: The scheduling policy that holds for the pod, in words; empty where none does.
     policy: str = ""
     notes: list[str] = field(default_factory=list)
+    #: What its gang comes to, where that keeps the pod waiting; empty otherwise.
+    gang: str = ""
     #: Where only a part of the lines is at hand: how many nodes fit and how many do not, and what was said with all at hand.
     counted: tuple[int, int] | None = None
     said: str = ""
@@ -130,6 +133,9 @@ class Explanation:
         """The answer in one sentence."""
         if self.said:
             return self.said
+        if self.gang:
+            alone = f"would fit on {self.chosen}, and waits" if self.chosen else "waits"
+            return f"{self.pod} {alone} with its gang: {self.gang}"
         if not self.chosen:
             return f"{self.pod} fits nowhere: {self.message}"
         return f"{self.pod} goes to {self.chosen}: {self._why()}"
@@ -178,6 +184,13 @@ def explain(situation: Situation, *, node: str = "") -> Explanation:
         decision.ranking()  # a promised node is taken without scores, and people want to see them
     picture = decision.picture()
     explanation = _told(situation, decision, picture)
+    pending = situation.pending()
+    gang = gang_of(pod, pending, desk) if pending is not None else None
+    if gang is not None:
+        explanation.notes.append(gang.message)
+        explanation.gang = "" if gang.fits else gang.message
+        if gang.victims:
+            explanation.notes.append(f"the gang would evict {', '.join(gang.victims)}")
     if not explanation.chosen:
         nominated, said = make_room(decision, picture, desk)
         explanation.preemption = Eviction.of(nominated)
@@ -199,6 +212,7 @@ def recall(situation: Situation, decision: Decision) -> Explanation:
     """What was said at the time of a decision that is still kept."""
     picture = decision.picture()
     explanation = _told(situation, decision, picture)
+    explanation.gang = decision.gang
     if not explanation.chosen:
         explanation.preemption = Eviction.of(decision.nominated)
         explanation.message = picture.message(decision.post_filter)

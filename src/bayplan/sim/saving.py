@@ -15,6 +15,7 @@ import msgspec
 from bayplan.framework.config import own
 from bayplan.model.meta import KubeObject
 from bayplan.model.pod import Pod
+from bayplan.model.pod_group import GroupKey, group_of
 from bayplan.sim.cases import LISTS
 from bayplan.sim.situation import Situation
 
@@ -34,9 +35,10 @@ def case_of(
     case: dict[str, Any] = {"id": f"explain-{situation.pod.key}", "suite": "explain"}
     if config:
         case["config"] = config
+    group = group_of(situation.pod)
     lists: dict[str, list[Any]] = {name: [] for name in LISTS}
     for obj in situation.objects:
-        if isinstance(obj, Pod) and not _counts(obj):
+        if isinstance(obj, Pod) and not (_counts(obj) or _is_sibling(obj, group)):
             continue
         lists[_FIELDS[type(obj)]].append(as_json(obj))
     case |= {name: found for name, found in lists.items() if found or name in {"nodes", "pods"}}
@@ -52,6 +54,11 @@ def _counts(pod: Pod) -> bool:
     if pod.is_finished:
         return False
     return bool(pod.spec.node_name or pod.status.nominated_node_name)
+
+
+def _is_sibling(pod: Pod, group: GroupKey | None) -> bool:
+    """Whether a pod is decided together with the one that the case is about."""
+    return group is not None and not pod.is_finished and group_of(pod) == group
 
 
 def as_json(obj: KubeObject) -> dict[str, Any]:

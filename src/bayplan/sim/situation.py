@@ -76,6 +76,10 @@ class Situation:
         """A pod as plugins read it."""
         return self.cluster.info(self.pod if pod is None else pod)
 
+    def pending(self) -> list[PodInfo] | None:
+        """The other pods that have no node; None where they are not at hand."""
+        return [self.cluster.info(pod) for pod in self.pods.values() if not pod.spec.node_name]
+
     def decide(self, pod: Pod | None = None, *, without: str = "") -> Decision:
         """What is said of the pod, or of a changed one, by the profile or by the profile less a plugin."""
         desk = self._desks.get(without)
