@@ -216,9 +216,11 @@ def test_three_schedulers_side_by_side_place_their_own_pods(stage: Stage) -> Non
     on_gpu.manifest["spec"]["containers"][0]["resources"] = {"requests": one, "limits": one}
     stage.add(on_gpu)
     stage.add(pod("batch", scheduler="batch-scheduler").requests(cpu="100m", memory="100Mi"))
+    where = stage.wait_bound("default/gpu", "default/batch")
+    # Not before: what it puts on a node would make that one as full as the other.
     stage.add(pod("any", scheduler="default-scheduler").requests(cpu="1", memory="1Gi"))
+    where |= stage.wait_bound("default/any")
 
-    where = stage.wait_bound("default/gpu", "default/batch", "default/any")
     assert where["default/gpu"] == "gpus"
     assert where["default/batch"] == "fuller"
     assert where["default/any"] != "fuller"
