@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -170,17 +170,31 @@ def _suppose_assumed(ours: Cluster, fresh: Cluster) -> None:
 
 
 def _of_sums(ours: Cluster, fresh: Cluster) -> set[Difference]:
-    """Nodes on whose sums the two do not agree."""
+    """Nodes on whose sums the two do not agree, though they have the same pods: other pods are a difference by themselves.
+
+    Where many pods come and go, two looks often find the same error in the sums of a node, and each time for another pod.
+    """
     found = set()
+    ours_on, fresh_on = _pods_by_row(ours), _pods_by_row(fresh)
     for name, row in fresh.nodes.row_of.items():
         known = ours.nodes.row_of.get(name)
         if known is None or fresh.nodes.records[row] is None:
+            continue
+        if ours_on.get(known) != fresh_on.get(row):
             continue
         if (mine := _sums(ours, known)) != (theirs := _sums(fresh, row)):
             off_by = {k: mine.get(k, 0) - theirs.get(k, 0) for k in mine.keys() | theirs.keys()}
             # The error and not the sums: in a cluster at work those are others at the second look.
             text = ", ".join(f"{k} {amount:+d}" for k, amount in sorted(off_by.items()) if amount)
             found.add(("node sums", f"{name}: {text}"))
+    return found
+
+
+def _pods_by_row(cluster: Cluster) -> dict[int, set[str]]:
+    found: defaultdict[int, set[str]] = defaultdict(set)
+    pods = cluster.pods
+    for key, row in pods.row_of.items():
+        found[int(pods.node_row.data[row])].add(key)
     return found
 
 
