@@ -81,3 +81,10 @@ def test_a_profile_that_does_not_look_at_room_loses_no_race() -> None:
     since = setting.races.moment
     setting.foreign("theirs", "9")
     assert not setting.races.is_lost(placement, since)
+
+
+def test_nodes_that_are_gone_are_forgotten() -> None:
+    races = Setting().races
+    for number in range(10_000):
+        races.on_foreign(f"gone-{number}")
+    assert len(races._last) < 500

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: A profile without it does not care for room.
 _FIT: Final = "NodeResourcesFit"
+#: Nodes that are gone, to be remembered before they are looked for.
+_GONE: Final = 100
 
 
 class Races:
@@ -30,6 +32,9 @@ class Races:
         """The watch shows somebody else's pod on a node."""
         self.moment += 1
         self._last[node] = self.moment
+        there = self._cluster.nodes.row_of
+        if len(self._last) > 2 * len(there) + _GONE:
+            self._last = {name: moment for name, moment in self._last.items() if name in there}
 
     def is_lost(self, placement: Placement, since: int) -> bool:
         """Whether the room that a pod was to get went to somebody else; ``since``: the moment of its decision."""
