@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +73,36 @@ def test_connections_stay_with_the_original() -> None:
     finally:
         os.close(reading)
         os.close(writing)
+
+
+def test_what_a_plugin_prints_there_harms_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+    def work() -> Iterator[bytes]:
+        os.write(1, b"on its standard output\n")
+        os.write(2, b"and on the other\n")
+        yield b"done"
+
+    assert asyncio.run(Aside().ask(work)) == b"done"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_whoever_gives_up_asking_leaves_no_copy_behind(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+
+    def work() -> Iterator[bytes]:
+        fresh = tmp_path / "fresh"
+        fresh.write_text(str(os.getpid()))
+        fresh.rename(note)
+        while True:
+            yield b"still at it"
+
+    async def main() -> None:
+        asking = asyncio.create_task(Aside().ask(work))
+        while not note.exists():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(main())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)

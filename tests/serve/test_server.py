@@ -17,6 +17,7 @@ from bayplan.serve.gatekeeper import Gatekeeper
 from bayplan.serve.health import Check, Health
 from bayplan.serve.pages import Pages
 from bayplan.serve.server import ListenError, Server
+from bayplan.serve.zpages import ZPages
 from bayplan.telemetry import log
 from bayplan.telemetry.exposition import PodResource
 from bayplan.telemetry.metrics import Metrics
@@ -374,3 +375,71 @@ def test_our_own_certificate_is_kept_where_it_may_be(tmp_path: Path) -> None:
     with self_signed(None, "0.0.0.0", START) as files:
         kept = files[0]
     assert not kept.exists()
+
+
+# --- asking why --------------------------------------------------------------------------------------------------------
+
+
+class Story:
+    """Debug pages that know one path (``serve.debug.pages.DebugPages``)."""
+
+    async def page(self, path: str, query: Any) -> Iterator[bytes] | None:
+        if path != "/debug/decisions/default/web":
+            return None
+        return iter([b'{"node":', f'"{query.get("node", "")}"}}'.encode()])
+
+
+def test_why_is_told_to_those_who_may_ask_that_path() -> None:
+    async def main() -> None:
+        pages: Any = make_pages(debug=Story())
+        async with serving(pages) as client:
+            path = "/debug/decisions/default/web"
+            assert (await client.as_prom(path)).status == 403
+            client.reviews.grants.add(("prom", f"{path}/"))
+            client.reviews.grants.add(("prom", "/debug/decisions/default/web2"))
+            assert (await client.as_prom("/debug/decisions/default/web2")).status == 404
+            assert (await client.get(path)).status == 401
+
+    run(main())
+
+
+def test_a_story_is_sent_with_what_was_asked_for() -> None:
+    async def main() -> None:
+        pages: Any = make_pages(debug=Story())
+        async with serving(pages) as client:
+            path = "/debug/decisions/default/web"
+            client.reviews.grants.add(("prom", path))
+            answer = await client.as_prom(f"{path}?node=n1")
+            assert (answer.status, answer.json()) == (200, {"node": "n1"})
+            assert answer.headers["content-type"] == "application/json"
+
+    run(main())
+
+
+def test_zpages_choose_by_what_the_caller_takes() -> None:
+    async def main() -> None:
+        zpages = ZPages(
+            VirtualClock(),
+            START,
+            binary_version="1",
+            python_version="3",
+            emulation_version="1.36",
+            flags={"v": "2"},
+        )
+        async with serving(make_pages(zpages=zpages)) as client:
+            client.reviews.grants |= {("prom", "/flagz"), ("prom", "/statusz")}
+            text = await client.as_prom("/flagz")
+            assert text.headers["content-type"] == "text/plain; charset=utf-8"
+            assert (await client.as_prom("/statusz")).status == 404
+            assert (await client.get("/flagz")).status == 401
+
+    run(main())
+
+
+def test_over_plain_http_nobody_is_told_anything() -> None:
+    async def main() -> None:
+        async with serving_plainly() as client:
+            for path in ("/debug/decisions", "/debug/queue", "/flagz", "/statusz"):
+                assert (await client.get(path)).status == 404
+
+    run(main())

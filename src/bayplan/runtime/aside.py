@@ -65,7 +65,11 @@ async def _ask(work: Work, patience_s: float) -> bytes:
         os.close(reading)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-        await _reap(child)
+        try:
+            await _reap(child)
+        except asyncio.CancelledError:
+            os.waitpid(child, 0)  # noqa: ASYNC222 - it was killed
+            raise
     answer = _last(bytes(collected))
     if answer is None:
         raise TimedOut(f"there was no answer within {patience_s:g} s", sent=True)
@@ -119,9 +123,7 @@ def _answer(work: Work, writing: int) -> NoReturn:
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2, signal.SIGVTALRM):
             signal.signal(number, signal.SIG_DFL)
-        # A connection that the scheduler hangs up on must not stay open here. Its own output neither: two would write.
-        os.closerange(0, writing)
-        os.closerange(writing + 1, os.sysconf("SC_OPEN_MAX"))
+        _let_go_of_all_but(writing)
         # Collecting would touch, and so copy, every page.
         gc.disable()
         os.nice(10)
@@ -129,6 +131,18 @@ def _answer(work: Work, writing: int) -> NoReturn:
             _write(writing, _HEAD.pack(len(answer)) + answer)
     finally:
         os._exit(0)
+
+
+def _let_go_of_all_but(writing: int) -> None:
+    """A connection that the scheduler hangs up on must not stay open here; and what a plugin prints is not for its log."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    # Not every number up to the limit: in a container that may be a thousand million.
+    for number in map(int, os.listdir("/dev/fd")):
+        if number > 2 and number != writing:
+            with contextlib.suppress(OSError):  # the listing's own is among them, and closed by now
+                os.close(number)
 
 
 def _write(writing: int, data: bytes) -> None:

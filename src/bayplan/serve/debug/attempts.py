@@ -15,7 +15,7 @@ from bayplan.serve.debug.times import Times
 
 if TYPE_CHECKING:
     from bayplan.queueing.history import Attempts, History
-    from bayplan.runtime.chronicle import Chronicle, Try
+    from bayplan.runtime.chronicle import Try
     from bayplan.runtime.scheduler import Scheduler
 
 _PIECE: Final = 100
@@ -25,17 +25,13 @@ def attempts_page(scheduler: Scheduler, most: int) -> Iterator[bytes]:
     """The page, in pieces."""
     board = scheduler.board
     times = Times(board.clock)
-    rows = iter([told(attempt, times) for attempt in _latest(board.chronicle, most)])
+    rows = (told(attempt, times) for attempt in list(board.chronicle.latest(most)))
     yield b'{"attempts":['
     comma = b""
     while piece := list(islice(rows, _PIECE)):
         yield comma + msgspec.json.encode(piece)[1:-1]
         comma = b","
     yield b"]}\n"
-
-
-def _latest(chronicle: Chronicle, most: int) -> list[Try]:
-    return list(chronicle.latest(most))
 
 
 def told(attempt: Try, times: Times) -> dict[str, Any]:
