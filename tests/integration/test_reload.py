@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import pytest
 import yaml
 
 from bayplan.app.process import Process
@@ -358,5 +360,69 @@ def test_a_shadow_decides_too_and_nothing_comes_of_it(tmp_path: Path) -> None:
                 20,
                 20,
             ]
+
+    on_rig(scenario, tmp_path)
+
+
+VERSION = """\
+from bayplan import Action, FilterPlugin, PreEnqueuePlugin, Rejected, ReservePlugin, Resource, StateKey, WakeOn
+
+RESERVED = StateKey[int]("reserved by")
+
+class Prefer(PreEnqueuePlugin, FilterPlugin, ReservePlugin):
+    def pre_enqueue(self, pod):
+        return Rejected("not in this version") if pod.labels["kind"] == "k{version}" else None
+
+    def filter_node(self, pod, node):
+        return None if node.labels["slot"] != "s{version}" else Rejected("not in this version")
+
+    def reserve(self, pod, node, state):
+        state[RESERVED] = {version}
+
+    def unreserve(self, pod, node, state):
+        assert state.get(RESERVED) in (None, {version})
+
+    def wakes_on(self):
+        return (WakeOn(Resource.NODE, Action.ADD),)
+"""
+
+
+@pytest.mark.slow
+def test_rules_change_in_the_midst_of_everything(tmp_path: Path) -> None:
+    """Gates open and close, pods come and go, nodes fill and empty, files are broken; nothing is lost and all counts stay right."""
+    write(tmp_path, VERSION.format(version=0))
+    rng = Random(4)
+
+    async def scenario(rig: Rig) -> None:
+        for number in range(6):
+            rig.add(make_node(f"n{number}").label("slot", f"s{number % 3}").capacity({"cpu": "4"}))
+        alive: list[str] = []
+        async with rig.scheduler(config=config(reload={"interval": "100ms"})) as process:
+            for number in range(120):
+                match rng.randrange(6):
+                    case 0:
+                        version = rng.randrange(3)
+                        broken = rng.random() < 0.3
+                        write(
+                            tmp_path,
+                            "class Prefer(:" if broken else VERSION.format(version=version),
+                        )
+                    case 1 if alive:
+                        rig.delete("pods", alive.pop(rng.randrange(len(alive))))
+                    case _:
+                        name = f"p{number}"
+                        pod = make_pod(name).label("kind", f"k{rng.randrange(3)}")
+                        rig.add(pod.requests(cpu="500m"))
+                        alive.append(name)
+                await rig.pass_s(rng.choice((0.0, 0.05, 0.3)))
+                assert process.scheduler.audit() == []
+            while len(alive) > 20:
+                rig.delete("pods", alive.pop())
+            # A version that stands in nobody's way: whoever still waits has to get there.
+            write(tmp_path, VERSION.format(version=9))
+            await rig.until_bound(*alive, within_s=60)
+            outcomes = {report.outcome for report in process.reloader.reports}
+            assert outcomes == {"applied", "refused"}
+            assert len(process.reloader.reports) > 10
 
     on_rig(scenario, tmp_path)
