@@ -274,3 +274,18 @@ def test_the_page_names_values_that_there_are() -> None:
 def test_what_cannot_be_is_refused_by_name(values: Obj, says: str) -> None:
     with pytest.raises(RenderError, match=says):
         render(values)
+
+
+def test_two_for_the_same_pods_if_one_stands_by() -> None:
+    shared = [{"schedulerName": "x"}]
+    standby = {"schedulerName": "x", "lease": "default/a"}
+    one = {"name": "a", "configuration": {"profiles": shared}}
+    other = {
+        "name": "b",
+        "configuration": {"profiles": [{"schedulerName": "y"}, *shared]},
+        "bayplan": {"standby": [standby]},
+    }
+    roles = {
+        role["metadata"]["name"] for role in render({"schedulers": [one, other]}).of_kind("Role")
+    }
+    assert "b:standby-x" in roles
