@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -36,8 +37,15 @@ def test_a_standby_for_a_profile_of_the_file() -> None:
 
 
 def test_a_profile_that_is_not_there() -> None:
-    with pytest.raises(ConfigError, match=r'standby\[0\].schedulerName: "gpu" is no profile'):
-        check_standbys(config({"schedulerName": "gpu"}))
+    with pytest.raises(ConfigError, match=r"standby\[0\].schedulerName: .*no such profile"):
+        config({"schedulerName": "gpu"})
+
+
+def test_a_profile_that_the_command_line_leaves_out() -> None:
+    given = config({"schedulerName": "batch"})
+    alone = replace(given, profiles=given.profiles[:1])
+    with pytest.raises(ConfigError, match=r'standby\[0\].schedulerName: "batch" is no profile'):
+        check_standbys(alone)
 
 
 def test_ones_own_lease() -> None:

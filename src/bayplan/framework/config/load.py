@@ -234,6 +234,11 @@ class _Loader:
             by_name[extra.scheduler_name] = replace(
                 profile, algorithm=extra.algorithm, arm=extra.arm
             )
+        for index, standby in enumerate(settings.standby):
+            if standby.scheduler_name and standby.scheduler_name not in by_name:
+                detail = f"the {types.KIND} has no such profile, and it takes one to stand in"
+                where = ("standby", index, "schedulerName")
+                report.error(where, invalid(standby.scheduler_name, detail))
         return tuple(by_name.get(profile.scheduler_name, profile) for profile in profiles)
 
     def _check_arm(
