@@ -227,10 +227,12 @@ class Stage:
 
 
 @contextlib.contextmanager
-def open_stage(folder: Path, binaries: Binaries, subject: Subject) -> Iterator[Stage]:
+def open_stage(
+    folder: Path, binaries: Binaries, subject: Subject, api_flags: Sequence[str] = ()
+) -> Iterator[Stage]:
     """A fresh cluster without nodes; audited at the end, unless the test has failed already."""
     with (
-        ControlPlane(folder, binaries) as plane,
+        ControlPlane(folder, binaries, api_flags=api_flags) as plane,
         History(plane.admin, "/api/v1/pods") as pods,
         Kubelets(plane.admin, pods),
     ):
