@@ -40,6 +40,8 @@ class Session:
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder
+        for name in ("examples", "deploy"):  # as in a checkout, or after unpacking a release
+            (folder / name).symlink_to(ROOT / name)
         self._module = types.ModuleType(f"docs_{name}")
         sys.modules[self._module.__name__] = self._module  # plugins look their annotations up there
         self._background: list[subprocess.Popen[bytes]] = []

@@ -8,12 +8,12 @@ import pytest
 
 from bayplan.embedded.builtin import builtin_kinds
 from bayplan.embedded.entries import Entry
-from bayplan.embedded.kinds import Kinds
+from bayplan.embedded.kinds import Column, Kind, Kinds
 from bayplan.embedded.objects import Object, decode
 from bayplan.embedded.rendering import to_storage
 from bayplan.embedded.tables import TableForm
 from bayplan.embedded.tables.cells import human, since
-from bayplan.embedded.tables.custom import find
+from bayplan.embedded.tables.custom import columns_of, find
 from bayplan.testing.virtual_time import VirtualClock
 
 KINDS = Kinds(builtin_kinds())
@@ -302,3 +302,18 @@ def test_json_paths(path: str, found: list[Any]) -> None:
     conditions = [{"type": "Ready", "status": "True"}, {"type": "Synced", "status": "False"}]
     obj = {"spec": {"size": 3, "odd.name": "yes"}, "status": {"conditions": conditions}}
     assert find(obj, path) == found
+
+
+def test_what_is_no_text_in_a_column_of_text_is_json() -> None:
+    kind = Kind(
+        "example.com",
+        "v1",
+        "widgets",
+        "Widget",
+        namespaced=True,
+        columns=(Column("Max", "string", ".spec.max"), Column("On", "string", ".spec.on")),
+    )
+    obj = {"metadata": {"name": "x"}, "spec": {"max": {"cpu": 6, "memory": "1Gi"}, "on": True}}
+    _, most, on = columns_of(kind)
+    assert most.cell(obj, 0) == '{"cpu":6,"memory":"1Gi"}'
+    assert on.cell(obj, 0) == "true"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,6 +65,11 @@ def _column(one: kinds.Column) -> Column:
             return None
         if kind == "date":
             return since(found[0], now_s)
-        return str(found[0]) if kind == "string" else found[0]
+        return _text(found[0]) if kind == "string" else found[0]
 
     return Column(one.name, cell, kind, one.priority, one.description)
+
+
+def _text(value: Any) -> str:
+    """As kube-apiserver prints what is no text: in JSON."""
+    return value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
