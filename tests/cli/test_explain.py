@@ -294,3 +294,10 @@ def test_the_policy_of_a_pod_is_applied_and_told(tmp_path: Path) -> None:
     run("p", "--cluster", folder, "--config", config, "--save", case)
     assert json.loads(CliRunner().invoke(main, ["evaluate", str(case)]).stdout)["best"] == ["a"]
     assert "fits nowhere" in run("p", "--cluster", folder).stdout
+
+
+@pytest.mark.parametrize("option", ["--config", "--plugin-dir", "--save"])
+def test_what_only_a_dump_can_be_asked_with(option: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["explain", "default/web", option, str(tmp_path / "x")])
+    assert done.exit_code == 2
+    assert f"{option} needs --cluster" in done.output

@@ -5,6 +5,7 @@ kubectl finds it on the PATH by its name. The flags are kubectl's: -n, --context
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -40,15 +41,19 @@ def main() -> None:
 def why(*, pod: str, namespace: str, node: str, output: str, **given: Any) -> None:
     """Say why a pod is where it is, or why it waits, what was tried, and what would make it fit."""
     which = Which.of(given)
+    try:
+        key = key_of(pod, namespace, lambda: home_namespace(which))
+    except BayplanError as error:
+        raise click.ClickException(str(error)) from error
+    tell(which, key, node, output)
+
+
+def key_of(pod: str, namespace: str, home: Callable[[], str]) -> str:
+    """``namespace/name`` of a pod as kubectl users write it; ``home``: the namespace of the context, if that is needed."""
     kind, _, name = pod.partition("/")
     if name and kind in _KINDS:
         pod = name
-    if "/" not in pod:
-        try:
-            pod = f"{namespace or home_namespace(which)}/{pod}"
-        except BayplanError as error:
-            raise click.ClickException(str(error)) from error
-    tell(which, pod, node, output)
+    return pod if "/" in pod else f"{namespace or home()}/{pod}"
 
 
 main.add_command(why)
