@@ -12,7 +12,7 @@ Pods that belong to no group are never looked at here. Fed by ``cluster.Cluster`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from bayplan.model.pod_group import Group, GroupApi, GroupKey
@@ -62,7 +62,9 @@ class Gangs:
     """All pod groups."""
 
     def __init__(self) -> None:
-        self._groups: dict[GroupKey, dict[GroupApi, Group]] = {}
+        self._written: dict[GroupKey, dict[GroupApi, Group]] = {}
+        #: Of each name the one of the API that goes before the others.
+        self._groups: dict[GroupKey, Group] = {}
         self._standings: dict[GroupKey, Standing] = {}
         #: Pods without a node that are in a group.
         self._waiting_in: dict[str, GroupKey] = {}
@@ -76,9 +78,10 @@ class Gangs:
     def put(self, group: Group) -> None:
         """A group was added or changed."""
         self.served.add(group.api)
-        written = self._groups.setdefault(group.key, {})
+        written = self._written.setdefault(group.key, {})
         first_seen = group.api not in written
         written[group.api] = group
+        self._groups[group.key] = _first(written)
         self.changed.add(group.key)
         standing = self._standings.get(group.key)
         if first_seen and _was_complete(group):
@@ -89,24 +92,21 @@ class Gangs:
 
     def remove(self, key: GroupKey, api: GroupApi, uid: str = "") -> None:
         """A group was deleted; its pods are still what they were."""
-        written = self._groups.get(key)
+        written = self._written.get(key)
         known = written.get(api) if written is not None else None
         if written is None or known is None or (uid and known.uid and known.uid != uid):
             return
         del written[api]
-        if not written:
-            del self._groups[key]
+        if written:
+            self._groups[key] = _first(written)
+        else:
+            del self._written[key], self._groups[key]
             self._drop_if_empty(key)
         self.changed.add(key)
 
     def group(self, key: GroupKey) -> Group | None:
         """The group of that name; the one of the API that goes before the others."""
-        written = self._groups.get(key)
-        if not written:
-            return None
-        if len(written) == 1:  # asked several times for each pod, and hardly ever otherwise
-            return next(iter(written.values()))
-        return next(written[api] for api in GroupApi if api in written)
+        return self._groups.get(key)
 
     def serves(self, key: GroupKey) -> bool:
         """Whether groups such as this can exist at all."""
@@ -258,7 +258,7 @@ class Gangs:
 
     def _drop_if_empty(self, key: GroupKey) -> None:
         standing = self._standings.get(key)
-        if standing is not None and standing.is_empty and not self._groups.get(key):
+        if standing is not None and standing.is_empty and key not in self._groups:
             del self._standings[key]
 
     # --- the recount ---------------------------------------------------------------------------------------------------
@@ -284,6 +284,10 @@ class Gangs:
             if standing.ready | standing.gated != waiting or standing.ready & standing.gated:
                 wrong.append(f"group {key}: the books of its waiting pods differ")
         return wrong
+
+
+def _first(written: Mapping[GroupApi, Group]) -> Group:
+    return next(written[api] for api in GroupApi if api in written)
 
 
 def _was_complete(group: Group) -> bool:
