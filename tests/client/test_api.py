@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -125,6 +125,15 @@ def test_a_request_as_it_arrives() -> None:
         assert bench.counted.requests == [("PATCH", "200")]
 
     with_server(always(reply(200, b'{"ok":true}')), play, prefix="/prefix")
+
+
+def test_a_request_that_is_part_of_a_trace_says_so() -> None:
+    async def play(bench: Bench) -> None:
+        parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        await bench.api.send(replace(READ, traceparent=parent), Lane.READ)
+        assert bench.server.requests[0].headers["traceparent"] == parent
+
+    with_server(always(reply()), play)
 
 
 def test_an_answer_in_chunks_is_put_together() -> None:

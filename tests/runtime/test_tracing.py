@@ -92,7 +92,11 @@ def test_of_no_million_none() -> None:
 class Refuses:
     """An API server that has nothing (``client.api.Sender``)."""
 
+    def __init__(self) -> None:
+        self.parents: list[str] = []
+
     async def send(self, request: Request, lane: Lane, *, timeout_s: float | None = None) -> bytes:
+        self.parents.append(request.traceparent)
         if request.method == "GET":
             raise NotFound(404, "NotFound", "no such pod")
         return b"done"
@@ -103,7 +107,8 @@ def test_calls_are_parts_of_the_attempt_whose_binding_makes_them() -> None:
     provider = provider_of(ALWAYS)
     provider.add_span_processor(SimpleSpanProcessor(memory))
     tracer = provider.get_tracer("test")
-    sender = TracedSender(Refuses(), tracer)
+    server = Refuses()
+    sender = TracedSender(server, tracer)
 
     async def main() -> None:
         with tracer.start_as_current_span("attempt"):
@@ -117,6 +122,8 @@ def test_calls_are_parts_of_the_attempt_whose_binding_makes_them() -> None:
     assert post.name == "POST /api/v1/namespaces/{namespace}/pods/{name}/binding"
     assert post.parent is not None
     assert post.parent.span_id == attempt.context.span_id
+    trace_id, span_id = attempt.context.trace_id, post.context.span_id
+    assert server.parents[0] == f"00-{trace_id:032x}-{span_id:016x}-01"
     assert get.attributes is not None
     assert get.attributes["http.response.status_code"] == 404
     assert get.attributes["url.path"] == "/api/v1/namespaces/default/pods/web"

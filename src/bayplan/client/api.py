@@ -263,6 +263,8 @@ class Api:
         head = f"{request.method} {path}{self._fields}"
         if header:
             head += f"Authorization: {header}\r\n"
+        if request.traceparent:
+            head += f"traceparent: {request.traceparent}\r\n"
         body = request.body
         if body:
             head += f"Content-Type: {request.content_type}\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -27,6 +27,8 @@ class Request:
     retry: Retry = NEVER
     #: A POST that may be sent twice, since the second is refused: it names what it makes.
     guarded: bool = False
+    #: The span that it is a part of, as the W3C's header has it; empty: none.
+    traceparent: str = ""
 
     @property
     def repeatable(self) -> bool:

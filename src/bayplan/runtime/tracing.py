@@ -13,6 +13,7 @@ together by ``app.tracing``, which brings the SDK: without it nothing of this is
 from __future__ import annotations
 
 from contextvars import Context, copy_context
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from opentelemetry import context as otel
@@ -108,8 +109,10 @@ class TracedSender:
         """Carry out a request; all its tries are one span."""
         path = request.path.partition("?")[0]
         span = self._tracer.start_span(f"{request.method} {route_of(path)}", kind=SpanKind.CLIENT)
+        # The API server's own spans, where it makes any, become parts of ours.
+        sent = replace(request, traceparent=_traceparent(span)) if span.is_recording() else request
         try:
-            answer = await self._within.send(request, lane, timeout_s=timeout_s)
+            answer = await self._within.send(sent, lane, timeout_s=timeout_s)
         except BayplanError as error:
             _failed(span, error)
             raise
@@ -118,6 +121,11 @@ class TracedSender:
                 span.set_attributes({"http.request.method": request.method, "url.path": path})
             span.end()
         return answer
+
+
+def _traceparent(span: Span) -> str:
+    found = span.get_span_context()
+    return f"00-{found.trace_id:032x}-{found.span_id:016x}-{found.trace_flags:02x}"
 
 
 def _failed(span: Span, error: BayplanError) -> None:
