@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -234,6 +235,27 @@ def test_a_plan_that_does_not_hold_any_more_is_passed_over() -> None:
     for plan in ({"default/w-0": "gone", "default/w-1": "a"}, {"default/w-0": "a"}):
         outcome = scene.attempt(plan)
         assert isinstance(outcome, GangPlaced)
+        for held in outcome.held:
+            scene.cluster.forget(held.member.pod)
+
+
+def test_a_plan_keeps_to_the_domain_that_the_gang_has_to_be_in() -> None:
+    racks = [node(name, cpu="4").label("rack", name[0]) for name in ("a1", "a2", "b1", "b2")]
+    scene = Scene(*racks, min_member=3)
+    scene.group = replace(scene.group, topology=GroupTopology("rack"))
+    scene.cluster.gangs.put(scene.group)
+    scene.cluster.put(make_pod("first").label(LABEL, "train").requests(cpu="1").on("a1").build())
+    scene.add(*workers(2, cpu="3"))
+    for plan in (
+        {"default/w-0": "a1", "default/w-1": "b1"},  # two racks
+        {
+            "default/w-0": "b1",
+            "default/w-1": "b2",
+        },  # one, but not that of the member that is placed
+    ):
+        outcome = scene.attempt(plan)
+        assert isinstance(outcome, GangPlaced)
+        assert {held.outcome.node for held in outcome.held} == {"a1", "a2"}
         for held in outcome.held:
             scene.cluster.forget(held.member.pod)
 

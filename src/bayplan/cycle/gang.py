@@ -20,9 +20,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from bayplan.cycle.confined import GANG, Confined, confined
+from bayplan.cycle.confined import GANG
+from bayplan.cycle.gang_plan import as_planned
 from bayplan.cycle.gang_preempt import GangPreemption, GangRoom, NoGangRoom
 from bayplan.cycle.gang_room import room_of
 from bayplan.cycle.gang_topology import Domain, choose
@@ -43,7 +42,6 @@ from bayplan.errors import PluginError
 
 if TYPE_CHECKING:
     from bayplan.cluster.cluster import Cluster
-    from bayplan.cluster.view import ClusterView
     from bayplan.framework.preemption import Nominated
     from bayplan.model.pod_group import Group
 
@@ -108,7 +106,7 @@ def attempt_gang(
         # What wakes pods that lack room wakes these.
         return _refused(group, members, short, "NodeResourcesFit")
     ways = _ways(group, members, cluster, need)
-    planned = () if not plan else (_as_planned(plan, members[0].desk.view),)
+    planned = as_planned(plan or {}, ways.promising, members[0].desk.view)
     best: Trial | None = None
     for way in (*planned, *ways.promising):
         trial = Trial(cluster, way, agree, told)
@@ -178,20 +176,6 @@ def _make_room(
 
 def _inside(domain: Domain) -> Way:
     return Way(lambda member: domain.advice(member.advice), domain.rows, name=str(domain))
-
-
-def _as_planned(plan: Mapping[str, str], view: ClusterView) -> Way:
-    """Each member on the node that the plan has for it, and nowhere else; the filters decide."""
-    rows = {key: view.row_of(node) for key, node in plan.items()}
-
-    def confine(member: Member) -> Confined:
-        allowed = np.zeros(len(view.nodes), np.bool_)
-        row = rows.get(member.pod.key)
-        if row is not None:
-            allowed[row] = True
-        return confined(allowed, "node(s) other than the one that was planned", member.advice)
-
-    return Way(confine, by_class=False, name="the solver's plan")
 
 
 def _refused(group: Group, members: Sequence[Member], message: str, *why: str) -> GangUnplaced:
