@@ -122,8 +122,11 @@ def test_calls_are_parts_of_the_attempt_whose_binding_makes_them() -> None:
     assert post.name == "POST /api/v1/namespaces/{namespace}/pods/{name}/binding"
     assert post.parent is not None
     assert post.parent.span_id == attempt.context.span_id
-    trace_id, span_id = attempt.context.trace_id, post.context.span_id
-    assert server.parents[0] == f"00-{trace_id:032x}-{span_id:016x}-01"
+    version, trace_id, span_id, flags = server.parents[0].split("-")
+    assert (version, int(trace_id, 16)) == ("00", attempt.context.trace_id)
+    assert int(span_id, 16) == post.context.span_id
+    # Sampled; another bit says that the identifier was thrown by dice.
+    assert int(flags, 16) & 1
     assert get.attributes is not None
     assert get.attributes["http.response.status_code"] == 404
     assert get.attributes["url.path"] == "/api/v1/namespaces/default/pods/web"
