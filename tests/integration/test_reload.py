@@ -137,6 +137,46 @@ def test_what_fails_in_the_trial_is_refused(tmp_path: Path) -> None:
     on_rig(scenario, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(
+            "from bayplan import FilterPlugin\n\nclass Prefer(FilterPlugin):\n"
+            "    def wakes_on(self):\n        raise KeyError('x')\n",
+            "profiles: default-scheduler: wakes_on of Prefer raised KeyError: 'x'",
+            id="does not know what wakes its pods",
+        ),
+        pytest.param(
+            "import sys\n\nsys.exit(1)\n",
+            "SystemExit: 1",
+            id="wants the process to end",
+        ),
+        pytest.param(
+            "from bayplan import ScorePlugin\n\nclass Prefer(ScorePlugin):\n"
+            "    def setup(self):\n        raise RuntimeError('no')\n",
+            'initializing plugin "Prefer": RuntimeError: no',
+            id="cannot be made",
+        ),
+        pytest.param("class Prefer:\n    pass\n", '"Prefer" does not exist', id="gone"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    write(tmp_path, PREFER.format(node="a"))
+
+    async def scenario(rig: Rig) -> None:
+        two_nodes(rig)
+        async with rig.scheduler(config=config()) as process:
+            write(tmp_path, text)
+            report = await until_read(rig, process, 1)
+            assert report.outcome == "refused"
+            assert said in report.message
+            rig.add(make_pod("one"))
+            await rig.until_bound("one")
+            assert rig.node_of("one") == "a"
+
+    on_rig(scenario, tmp_path)
+
+
 def test_what_fails_only_later_is_given_up_again(tmp_path: Path) -> None:
     write(tmp_path, PREFER.format(node="a"))
 

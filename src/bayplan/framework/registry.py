@@ -164,7 +164,7 @@ class Registry:
             return _import(name)
         try:
             return load_again(name, file, self.generation)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise _error(f"cannot import {name}: {_describe(error)}") from error
 
     def drop(self) -> None:
@@ -186,11 +186,11 @@ def _import(name: str) -> types.ModuleType:
     importlib.invalidate_caches()  # a file may be newer than the last look into its directory
     try:
         return importlib.import_module(name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a file that wants the process to end is refused, too
         raise _error(f"cannot import {name.rpartition('.')[2]}: {_describe(error)}") from error
 
 
-def _describe(error: Exception) -> str:
+def _describe(error: BaseException) -> str:
     """What went wrong and, in the user's own file, where."""
     text = f"{type(error).__name__}: {error}"
     trace = error.__traceback__

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from bayplan.queueing.hints import declared
+
 if TYPE_CHECKING:
     from bayplan.framework.config import Configuration
     from bayplan.framework.profile import Profile
@@ -39,9 +41,20 @@ def obstacles(
         if waiting:
             yield f"profiles: {name} is gone, and {waiting} pods wait for it"
     for name, desk in wanted.desks.items():
+        yield from _unheard(name, desk.profile)
         asked = {kind.value for plugin in desk.profile.plugins for kind in plugin.watches}
         for kind in sorted(asked - watched):
             yield f"profiles: {name} needs {kind} objects, which are watched from the start or not at all"
+
+
+def _unheard(name: str, profile: Profile) -> Iterator[str]:
+    """Plugins that cannot say what wakes their pods: the queue asks in the middle of the exchange, which must not fail."""
+    for plugin in profile.plugins:
+        try:
+            declared(plugin)
+        except Exception as error:  # noqa: BLE001 - a user's code; whatever it raises is a reason
+            said = f"{type(error).__name__}: {error}"
+            yield f"profiles: {name}: wakes_on of {plugin.name} raised {said}"
 
 
 def _fixed_settings(present: Configuration, wanted: Configuration) -> Iterator[str]:

@@ -130,10 +130,12 @@ class Reloader:
             generation = self._read(number)
             found = self._unchanged(found)
             tried = await self._judge(generation)
-        except BayplanError as error:
+        except Exception as error:  # noqa: BLE001 - also a mistake of ours: the old rules go on
+            if not isinstance(error, BayplanError):
+                _log.exception("Reading the configuration broke off", error)
             if generation is not None:
                 generation.registry.drop()
-            report = Report(REFUSED, number, cause, str(error))
+            report = Report(REFUSED, number, cause, str(error) or type(error).__name__)
         else:
             self._take(generation)
             report = Report(APPLIED, number, cause, tried)
@@ -147,9 +149,7 @@ class Reloader:
             return self._reader.read(number)
         except BayplanError:
             raise
-        except (
-            Exception
-        ) as error:  # whatever a user's file does, it is refused and the old one goes on
+        except (Exception, SystemExit) as error:  # whatever a user's file does
             raise Refused(f"{type(error).__name__}: {error}") from error
 
     def _unchanged(self, before: Fingerprint) -> Fingerprint:
