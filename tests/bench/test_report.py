@@ -73,8 +73,10 @@ def test_gangs_have_columns_of_their_own() -> None:
     gangs = replace(result("ours", 100), gangs=[1.5, 2.0])
     none = replace(result("stock", 50), gangs=[])
     ours, stock, other = rows([gangs, none, replace(result("list", 50), gangs=None)])
-    assert (ours.gangs, ours.first_gang_s) == (2, 1.5)
+    assert (ours.gangs, ours.first_gang_s, ours.first_gang_to_stock) == (2, 1.5, None)
     assert (stock.gangs, stock.first_gang_s) == (0, None)
     assert (other.gangs, other.first_gang_s) == (None, None)
+    again = rows([gangs, replace(none, gangs=[3.0, 4.0])])
+    assert [row.first_gang_to_stock for row in again] == [0.5, 1.0]
     assert "first gang s" in [column.header for column in table([ours, other]).columns]
     assert "gangs" not in [column.header for column in table([other]).columns]

@@ -43,8 +43,14 @@ class Row:
     #: Gangs that are complete, and when the first was; None where there are no gangs.
     gangs: int | None
     first_gang_s: float | None
+    #: The same as a part of what kube-scheduler took; below 1 is sooner.
+    first_gang_to_stock: float | None
     #: ``clean``, or what is wrong.
     audit: str
+
+
+#: By workload, mode and scheduler.
+Figures = dict[tuple[str, str, str], float]
 
 
 def rows(results: Iterable[Result]) -> list[Row]:
@@ -53,14 +59,20 @@ def rows(results: Iterable[Result]) -> list[Row]:
     for result in results:
         groups.setdefault((result.workload, result.mode, result.scheduler), []).append(result)
     speeds = {key: median(_speed(r) for r in group) for key, group in groups.items()}
-    return [_row(group, speeds) for group in groups.values()]
+    firsts = {key: first for key, group in groups.items() if (first := _first_gang(group))}
+    return [_row(group, speeds, firsts) for group in groups.values()]
 
 
-def _row(group: Sequence[Result], speeds: dict[tuple[str, str, str], float]) -> Row:
+def _first_gang(group: Sequence[Result]) -> float | None:
+    found = [result.gangs[0] for result in group if result.gangs]
+    return median(found) if found else None
+
+
+def _row(group: Sequence[Result], speeds: Figures, firsts: Figures) -> Row:
     workload, mode, scheduler = group[0].workload, group[0].mode, group[0].scheduler
     speed = speeds[workload, mode, scheduler]
     gangs = [result.gangs for result in group if result.gangs is not None]
-    first = [complete[0] for complete in gangs if complete]
+    first = firsts.get((workload, mode, scheduler))
     wrong = [problem for result in group for problem in result.wrong]
     return Row(
         workload=workload,
@@ -84,7 +96,8 @@ def _row(group: Sequence[Result], speeds: dict[tuple[str, str, str], float]) -> 
         wanted=group[0].wanted,
         bound=min(r.bound for r in group),
         gangs=min(map(len, gangs)) if gangs else None,
-        first_gang_s=round(median(first), 3) if first else None,
+        first_gang_s=round(first, 3) if first else None,
+        first_gang_to_stock=_ratio(first or 0.0, firsts.get((workload, mode, "stock"))) or None,
         audit="clean" if not wrong else f"{len(wrong)} wrong: {wrong[0]}",
     )
 
@@ -142,7 +155,7 @@ def table(found: Iterable[Row]) -> Table:
     found = list(found)
     with_gangs = any(row.gangs is not None for row in found)
     if with_gangs:
-        columns = (*columns[:-2], "gangs", "first gang s", *columns[-2:])
+        columns = (*columns[:-2], "gangs", "first gang s", "of stock", *columns[-2:])
     for name in columns:
         shown.add_column(name, justify="left" if name in columns[:3] else "right")
     before = ""
@@ -160,7 +173,7 @@ def table(found: Iterable[Row]) -> Table:
             row.api_cpu_s,
         ]
         if with_gangs:
-            figures += [row.gangs, row.first_gang_s]
+            figures += [row.gangs, row.first_gang_s, row.first_gang_to_stock]
         cells = ["" if figure is None else f"{figure:,}" for figure in figures]
         bound = f"{row.bound}/{row.wanted}"
         shown.add_row(row.workload, row.mode, row.scheduler, *cells, bound, row.audit)
