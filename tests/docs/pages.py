@@ -27,6 +27,7 @@ REASONS: Final = (
     "needs the network",
     "CI runs it",
     "make e2e runs it",
+    "needs a quiet machine",
     "an excerpt",
 )
 _NOT_RUN: Final = re.compile(r"\*(?:Not run|这里不运行): (?P<reason>.+?)[.。]\*")

@@ -21,6 +21,7 @@ NOT_RUN = {
     "needs the network": 1,
     "CI runs it": 3,
     "make e2e runs it": 1,
+    "needs a quiet machine": 1,
     "an excerpt": 0,
 }
 #: Pages whose commands are followed by a test of their own, since they need an API server: bare blocks.
