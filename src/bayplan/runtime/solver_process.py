@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Iterable
 from typing import BinaryIO, Final
@@ -38,7 +39,10 @@ def serve(lines: Iterable[bytes], out: BinaryIO) -> None:
 if __name__ == "__main__":
     with contextlib.suppress(OSError):
         os.nice(_LOWEST)
+    # Ctrl-C in a terminal is meant for the scheduler, which ends in good order.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What the solver itself prints must not come between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    serve(sys.stdin.buffer, answers)
+    with contextlib.suppress(BrokenPipeError):
+        serve(sys.stdin.buffer, answers)
