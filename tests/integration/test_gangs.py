@@ -389,3 +389,27 @@ def test_no_pod_is_evicted_for_a_gang_that_would_not_fit_all_the_same(tmp_path: 
             assert rig.leaving() == []
 
     on_cluster(scenario, tmp_path)
+
+
+def test_more_than_are_needed_keep_to_the_domain_of_the_others(tmp_path: Path) -> None:
+    async def scenario(rig: Rig) -> None:
+        rig.add(node("a", "3").zone("z1"), node("b", "2").zone("z2"))
+        gang(rig, "train", 2)
+        rig.api.store.mutate(
+            POD_GROUPS,
+            "train",
+            lambda obj: obj["metadata"].update(
+                annotations={"bayplan.io/gang-topology": "topology.kubernetes.io/zone"}
+            ),
+            "default",
+        )
+        async with rig.scheduler():
+            rig.add(*workers("train", 5))
+            await rig.until(lambda: len(bound(rig, "train")) == 3)
+            await rig.pass_s(400)
+            assert len(bound(rig, "train")) == 3
+            rig.add(node("c", "2").zone("z1"))
+            await rig.until(lambda: len(bound(rig, "train")) == 5)
+            assert {rig.node_of(name) for name in bound(rig, "train")} == {"a", "c"}
+
+    on_cluster(scenario, tmp_path)

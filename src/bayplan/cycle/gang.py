@@ -101,7 +101,7 @@ def attempt_gang(
     """
     need = cluster.gangs.lacking(group.key)
     if need > len(members):
-        return _refused(group, members, too_few(group, cluster.gangs.standing(group.key)))
+        return _refused(group, members, _not_at_hand(group, cluster, len(members)))
     if short := lacking_resources(group, cluster):
         # What wakes pods that lack room wakes these.
         return _refused(group, members, short, "NodeResourcesFit")
@@ -176,6 +176,15 @@ def _make_room(
 
 def _inside(domain: Domain) -> Way:
     return Way(lambda member: domain.advice(member.advice), domain.rows, name=str(domain))
+
+
+def _not_at_hand(group: Group, cluster: Cluster, at_hand: int) -> str:
+    """There are too few members; or enough, and some of them wait for something of their own."""
+    standing = cluster.gangs.standing(group.key)
+    if standing.present < group.min_member:
+        return too_few(group, standing)
+    ready = len(standing.placed) + standing.finished + at_hand
+    return f"gang {group.key.name}: {ready} of {group.min_member} members can be placed now"
 
 
 def _refused(group: Group, members: Sequence[Member], message: str, *why: str) -> GangUnplaced:

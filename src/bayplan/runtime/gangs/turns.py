@@ -16,6 +16,7 @@ from bayplan.cycle.gang import GangOutcome, GangPlaced, GangUnplaced, attempt_ga
 from bayplan.cycle.gang_puzzle import question_of
 from bayplan.cycle.gang_room import room_of
 from bayplan.cycle.gang_trial import Member
+from bayplan.cycle.outcome import Failed, Unplaced
 from bayplan.queueing.entry import Rejection
 from bayplan.runtime.come_back import Setback
 from bayplan.runtime.eviction import Gang
@@ -176,9 +177,16 @@ class GangTurns:
             queued = todo.pop(held.member.pod.uid)
             queued.goes_first = False
             self._hands.send(queued, held.placement, held.outcome.decision, now)
-        for member, _ in outcome.left:
-            # The gang runs without it: it may look for room, and make some, by itself.
-            self._hands.alone(todo.pop(member.pod.uid), now)
+        for member, found in outcome.left:
+            queued = todo.pop(member.pod.uid)
+            if outcome.group.topology is None:
+                # The gang runs without it: it may look for room, and make some, by itself.
+                self._hands.alone(queued, now)
+            elif isinstance(found, Unplaced):
+                setback = Setback(found.message, Rejection(found.rejected_by))
+                self._board.come_back.later(queued, setback, now)
+            elif isinstance(found, Failed):
+                self._board.come_back.later(queued, Setback.by_error(found.error), now)
 
     def _wait(self, outcome: GangUnplaced, todo: dict[str, Queued], now: float) -> None:
         if debug := _log.v(2):
