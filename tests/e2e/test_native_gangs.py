@@ -22,13 +22,19 @@ RACK = "example.com/rack"
 
 
 @pytest.fixture
-def stage(tmp_path: Path, binaries: Binaries, subject: Subject) -> Iterator[Stage]:
+def empty_stage(tmp_path: Path, binaries: Binaries, subject: Subject) -> Iterator[Stage]:
     """A cluster with the gates of native groups."""
     if subject != "bayplan":
         pytest.skip("kube-scheduler needs a gate of its own for this")
     with open_stage(tmp_path, binaries, subject, api_flags=API_FLAGS) as stage:
-        stage.start_scheduler().wait_ready()
         yield stage
+
+
+@pytest.fixture
+def stage(empty_stage: Stage) -> Stage:
+    """The same with a scheduler."""
+    empty_stage.start_scheduler().wait_ready()
+    return empty_stage
 
 
 def group(name: str, count: int, **spec: Any) -> Obj:
@@ -82,3 +88,16 @@ def test_one_rack_for_all(stage: Stage) -> None:
 
     # The smallest rack that holds both.
     assert sorted(where.values()) == ["c0", "c1"]
+
+
+def test_the_solver_places_what_the_members_own_order_does_not(empty_stage: Stage) -> None:
+    pytest.importorskip("ortools", reason="the extra bayplan[solver] is not installed")
+    stage = empty_stage
+    stage.start_scheduler(own={"gangs": {"solver": True}}).wait_ready()
+    stage.add(node("n1", cpu="4"), node("n2", cpu="4"), group("train", 3))
+    # Each small one takes the emptier node, and none is left for the large one.
+    stage.add(member("s-0", "train"), member("s-1", "train"), member("large", "train", cpu="4"))
+
+    where = stage.wait_bound("default/s-0", "default/s-1", "default/large")
+
+    assert where["default/s-0"] == where["default/s-1"] != where["default/large"]
