@@ -30,6 +30,7 @@ from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.framework.config.reloading import Reload
+    from bayplan.framework.registry import Registry
     from bayplan.runtime.reloading.sources import Fingerprint, Sources
     from bayplan.runtime.scheduler import Scheduler
 
@@ -93,6 +94,7 @@ class Reloader:
         self._watch = Watch(reader.sources)
         self._asked = asyncio.Event()
         self._probation: Probation | None = None
+        self._probation_ends = 0.0
         #: Told what came of every reading; set by ``app``.
         self.on_report: Callable[[Report], None] = lambda report: None
         #: The last readings, oldest first.
@@ -140,6 +142,7 @@ class Reloader:
             self._take(generation)
             report = Report(APPLIED, number, cause, tried)
         self.exchange.settle_policies(self.present)
+        # Files that were named for the first time count as changed once more: nobody knows since when they are as they are.
         self._watch.know(self._watch.sources | self._reader.sources, found)
         self._tell(report)
         return report
@@ -200,7 +203,7 @@ class Reloader:
     # --- probation -----------------------------------------------------------------------------------------------------
 
     def _roll_back(self, why: str) -> None:
-        """Called in the middle of an attempt's end: the exchange follows at once, and no attempt is in between."""
+        """Called in the middle of an attempt's end: the exchange follows as soon as the loop's slice is over."""
         failed, former = self.present, self._former
         assert former is not None
         asyncio.get_running_loop().call_soon(self._back_to, former, failed, why)
@@ -268,10 +271,10 @@ class Reloader:
         self.on_report(report)
 
 
-def _one_less(alive: set[int], profile: int, registry: object) -> None:
+def _one_less(alive: set[int], profile: int, registry: Registry) -> None:
     alive.discard(profile)
     if not alive:
-        registry.drop()  # type: ignore[attr-defined]
+        registry.drop()
 
 
 def _shortened(reasons: list[str]) -> str:
