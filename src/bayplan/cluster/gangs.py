@@ -172,15 +172,18 @@ class Gangs:
             self.gone(pod_key)
         if key is None:
             return
-        standing = self._standings.setdefault(key, Standing())
-        standing.ready.discard(pod_key)
-        standing.gated.discard(pod_key)
         if pod.terminating:
-            self._waiting_in.pop(pod_key, None)
-            self._drop_if_empty(key)
-        else:
-            self._waiting_in[pod_key] = key
-            (standing.gated if pod.spec.scheduling_gates else standing.ready).add(pod_key)
+            self.gone(pod_key)
+            return
+        standing = self._standings.setdefault(key, Standing())
+        there, elsewhere = standing.ready, standing.gated
+        if pod.spec.scheduling_gates:
+            there, elsewhere = elsewhere, there
+        if pod_key in there:
+            return  # news of it, and none for its group
+        elsewhere.discard(pod_key)
+        there.add(pod_key)
+        self._waiting_in[pod_key] = key
         self.changed.add(key)
 
     def gone(self, pod_key: str) -> None:

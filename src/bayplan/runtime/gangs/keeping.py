@@ -21,7 +21,6 @@ from bayplan.telemetry.log import get_logger
 
 if TYPE_CHECKING:
     from bayplan.model.pod_group import Group, GroupKey
-    from bayplan.queueing.entry import Queued
     from bayplan.runtime.binding import Board
     from bayplan.runtime.gangs.dismissal import Dismissal
     from bayplan.runtime.gangs.finished import FinishedMembers
@@ -62,8 +61,8 @@ class Keeper:
         self._news: dict[GroupKey, _News] = {}
         #: Since when a group has been half on nodes.
         self._half_since: dict[GroupKey, float] = {}
-        #: What was last said to the members of a group that are kept out.
-        self._said: dict[GroupKey, str] = {}
+        #: What was last said to the members of a group that are kept out, and to whom, by uid.
+        self._said: dict[GroupKey, tuple[str, set[str]]] = {}
         #: Whether nothing may be written for now.
         self.is_held: Callable[[], bool] = lambda: False
 
@@ -148,14 +147,12 @@ class Keeper:
             text = f'pod group "{key.name}" not found'
         else:
             text = too_few(group, self._gangs.standing(key))
-        new = self._said.get(key) != text
-        self._said[key] = text
+        said, told = self._said.get(key, ("", set()))
+        told = told if said == text else set()
         for queued in kept_out:
-            if new or not queued.attempts:
-                self._say(queued, text)
-
-    def _say(self, queued: Queued, text: str) -> None:
-        self._board.reporter.unscheduled(queued.pod, events.UNSCHEDULABLE, text, None)
+            if queued.pod.uid not in told:
+                self._board.reporter.unscheduled(queued.pod, events.UNSCHEDULABLE, text, None)
+        self._said[key] = (text, {queued.pod.uid for queued in kept_out})
 
     # --- making way ----------------------------------------------------------------------------------------------------
 
