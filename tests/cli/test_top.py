@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
+import pytest
+from rich.console import Console, Group
 from tests.runtime.fakes import Bench, on_bench
 from tests.serve.debug.visitor import Visitor, stuck
 
-from bayplan.cli.top import screen
+from bayplan.cli.top import Interval, follow, screen
 from bayplan.testing import make_pod
+from bayplan.testing.virtual_time import run
 
 
 def text_of(now: dict[str, Any], before: dict[str, Any] | None) -> str:
@@ -56,3 +58,35 @@ def test_another_process_that_answers_makes_no_negative_rates() -> None:
 def test_an_instance_that_stands_by_says_so() -> None:
     before, _ = two_summaries()
     assert "stands by" in text_of({**before, "leading": False}, None)
+
+
+class Recorded:
+    """Pages that were kept; when there are no more, whoever looks is told to stop."""
+
+    def __init__(self, *summaries: dict[str, Any]) -> None:
+        self.summaries = list(summaries)
+        self.asked: list[tuple[str, str]] = []
+
+    async def get(self, path: str, **query: str) -> Any:
+        self.asked.append((path, query["nodes"]))
+        if not self.summaries:
+            raise KeyboardInterrupt
+        return self.summaries.pop(0)
+
+
+def test_each_look_is_compared_with_the_one_before() -> None:
+    before, now = two_summaries()
+    shown: list[str] = []
+
+    def show(parts: Group) -> None:
+        console = Console(width=160)
+        with console.capture() as captured:
+            console.print(parts)
+        shown.append(captured.get().splitlines()[1])
+
+    pages = Recorded(now, now)
+    with pytest.raises(KeyboardInterrupt):
+        run(follow(pages, before, Interval(2.0, 5), show))
+    assert shown[0].startswith("attempts per second: 2.5 scheduled")
+    assert shown[1] == "attempts per second: -"
+    assert pages.asked == [("/debug/summary", "5")] * 3

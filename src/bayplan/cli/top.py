@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 import click
 from rich.console import Console, Group
@@ -24,6 +25,20 @@ from bayplan.errors import BayplanError
 _RESULTS: Final = ("scheduled", "unschedulable", "error")
 _BAR: Final = 20
 _REASON_CHARS: Final = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """How often to look, and at how many nodes."""
+
+    seconds: float
+    nodes: int
+
+
+class Pages(Protocol):
+    """A scheduler's pages (``client.scheduler_pages.SchedulerPages``)."""
+
+    async def get(self, path: str, **query: str) -> Any: ...
 
 
 @click.command(short_help="Watch a scheduler at work.")
@@ -62,11 +77,26 @@ async def _top(which: Which, interval_s: float, nodes: int, *, once: bool) -> No
                     console.print(part, soft_wrap=True)
             return
         with Live(screen(before, None), console=Console(), screen=True, auto_refresh=False) as live:
-            while True:
-                await asyncio.sleep(interval_s)
-                now = await pages.get("/debug/summary", nodes=str(nodes))
-                live.update(screen(now, before), refresh=True)
-                before = now
+            await follow(
+                pages,
+                before,
+                Interval(interval_s, nodes),
+                lambda parts: live.update(parts, refresh=True),
+            )
+
+
+async def follow(
+    pages: Pages,
+    before: Mapping[str, Any],
+    every: Interval,
+    show: Callable[[Group], None],
+) -> None:
+    """Look again and again, until cancelled."""
+    while True:
+        await asyncio.sleep(every.seconds)
+        now = await pages.get("/debug/summary", nodes=str(every.nodes))
+        show(screen(now, before))
+        before = now
 
 
 def screen(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> Group:
