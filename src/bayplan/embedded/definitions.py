@@ -32,8 +32,8 @@ def definition_files() -> Path:
 
 def definitions() -> list[dict[str, Any]]:
     """All of them."""
-    files = sorted(definition_files().glob("*.yaml"))
-    return [yaml.safe_load(file.read_text(encoding="utf-8")) for file in files]
+    texts = [file.read_text(encoding="utf-8") for file in sorted(definition_files().glob("*.yaml"))]
+    return [document for text in texts for document in yaml.safe_load_all(text) if document]
 
 
 def install(store: Store) -> None:

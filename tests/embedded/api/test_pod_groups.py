@@ -12,7 +12,7 @@ from tests.embedded.api.test_kubectl import Kubectl, rows
 from tests.seeds.test_seeds import DATA
 
 from bayplan.embedded.customs import SHELF
-from bayplan.embedded.definitions import definitions, install
+from bayplan.embedded.definitions import definition_files, definitions, install
 from bayplan.embedded.server import EmbeddedApi, EmbeddedOptions
 from bayplan.errors import RequestRefused
 from bayplan.testing.control_plane import Binaries
@@ -63,6 +63,10 @@ def test_kubectl_and_the_form_of_the_seeds(binaries: Binaries, tmp_path: Path) -
                 "AGE",
             ]
             assert printed[1][:4] == ["nginx-group", "Running", "3", "3"]
+        assert rows(await kubectl.good("get", "pg"))[1][0] == "nginx-group"
+        # Who applies the definitions all the same, as on any cluster, changes nothing.
+        applied = await kubectl.good("apply", "--server-side", "-f", str(definition_files()))
+        assert applied.count("serverside-applied") == len(definitions())
         assert rows(await kubectl.good("get", "pg"))[1][0] == "nginx-group"
 
     with_kubectl(binaries, tmp_path, work)
