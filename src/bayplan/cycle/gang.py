@@ -37,6 +37,7 @@ from bayplan.cycle.gang_trial import (
     reserve_and_permit,
 )
 from bayplan.cycle.outcome import Failed, Outcome, Unplaced
+from bayplan.cycle.reserve import reserve
 from bayplan.cycle.shortage import lacking_resources, too_few, what_is_short
 from bayplan.errors import PluginError
 
@@ -122,7 +123,7 @@ def attempt_gang(
         trial.undo()
         if best is None or len(trial.held) > len(best.held):
             best = trial
-    room = _make_room(group, members, cluster, ways, agree)
+    room = _make_room(group, members, cluster, ways)
     if best is None:
         nowhere = _refused(group, members, ways.why_none, "NodeResourcesFit", "NodeAffinity")
         return _with_room(nowhere, room)
@@ -161,13 +162,14 @@ def _ways(group: Group, members: Sequence[Member], cluster: Cluster, need: int) 
 
 
 def _make_room(
-    group: Group, members: Sequence[Member], cluster: Cluster, ways: _Ways, agree: Agree
+    group: Group, members: Sequence[Member], cluster: Cluster, ways: _Ways
 ) -> GangRoom | NoGangRoom:
     """Whether evictions help, in one of the ways in which the members may be placed."""
     found: GangRoom | NoGangRoom = NoGangRoom("")
     need = cluster.gangs.lacking(group.key)
     for way in (*ways.promising, *ways.hopeless)[:_TRIED_WITH_EVICTIONS]:
-        trial = Trial(cluster, way, agree, None)
+        # Permit is not asked: nobody is about to go anywhere.
+        trial = Trial(cluster, way, reserve, None)
         found = GangPreemption(group, cluster, trial, need).run(members)
         if isinstance(found, GangRoom):
             break
