@@ -90,13 +90,19 @@ def main() -> None:
 def policies(rows: list[dict[str, str]]) -> Iterator[tuple[str, list[dict[str, str]], Any]]:
     """What is compared: label, scores, arguments."""
     kinds = Counter(
-        (int(row["cpu_milli"]), int(row["gpu_milli"]), int(row["num_gpu"]))
+        (int(row["cpu_milli"]), int(row["gpu_milli"]), int(row["num_gpu"]), row["gpu_spec"])
         for row in rows
         if int(row["num_gpu"])
     )
     typical = [
-        {"cpuMilli": cpu, "gpuMilli": milli, "gpuCount": count, "weight": weight}
-        for (cpu, milli, count), weight in kinds.most_common()
+        {
+            "cpuMilli": cpu,
+            "gpuMilli": milli,
+            "gpuCount": count,
+            "nodeLabels": {MODEL: sorted(set(models.split("|")))} if models else {},
+            "weight": weight,
+        }
+        for (cpu, milli, count, models), weight in kinds.most_common()
     ]
     yield "random", [], {}
     yield "best fit", [{"name": "BestFit"}], {}

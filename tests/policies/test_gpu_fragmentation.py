@@ -71,6 +71,15 @@ def test_so_many_devices_with_so_much_left(milli: int, count: int, why: str) -> 
     assert answer.why_not("n") == why
 
 
+def test_models_that_others_want_are_left_to_them() -> None:
+    wanted = {"cpuMilli": 0, "gpuMilli": 1000, "nodeLabels": {"model": ["G3", "G2"]}, "weight": 9}
+    plain = {"cpuMilli": 0, "gpuMilli": 1000, "weight": 1}
+    nodes = [gpus(model, 1).labels({"model": model}) for model in ("G2", "T4")]
+    answer = ask(sharing("p", 500), *nodes, typicalPods=[wanted, plain])
+    assert answer.score("T4", NAME) == 100
+    assert answer.score("G2", NAME) < 50
+
+
 def test_room_comes_back_when_a_pod_goes() -> None:
     first = sharing("first", 800).on("n").build()
     cluster = make_cluster(gpus("n", 1), first)

@@ -27,7 +27,12 @@ ARGS: list[tuple[str, dict[str, Any]]] = [
         "GPUFragmentation",
         {
             "typicalPods": [
-                {"cpuMilli": 1500, "gpuMilli": 1000, "weight": 3},
+                {
+                    "cpuMilli": 1500,
+                    "gpuMilli": 1000,
+                    "weight": 3,
+                    "nodeLabels": {"tenant-tier": ["gold"]},
+                },
                 {"cpuMilli": 100, "gpuMilli": 400, "gpuCount": 2, "memoryBytes": 2**34},
             ]
         },

@@ -17,7 +17,8 @@ Says:   turns down nodes without so many devices with so much left. As score, ho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -61,12 +62,18 @@ class TypicalPod(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     gpu_count: int = 1
     memory_bytes: int = 0
     weight: int = 1
+    #: Labels of the nodes that it can run on, each with the values that will do: GPU models, for one.
+    node_labels: Mapping[str, tuple[str, ...]] = {}
+
+
+def _is_among(values: tuple[str, ...], value: str) -> bool:
+    return value in values
 
 
 class GPUFragmentation(FilterPlugin, ScorePlugin):
     """Keeps idle GPUs usable."""
 
-    reads = Reads.USAGE | Reads.ALLOCATABLE | Reads.ALL_PODS
+    reads = Reads.USAGE | Reads.ALLOCATABLE | Reads.LABELS | Reads.ALL_PODS
     rejection = TOO_LITTLE
 
     typical_pods: tuple[TypicalPod, ...] = ()
@@ -88,6 +95,7 @@ class GPUFragmentation(FilterPlugin, ScorePlugin):
 
     def _expect(self, kinds: tuple[TypicalPod, ...]) -> None:
         self._kinds = kinds
+        self._by_label = any(kind.node_labels for kind in kinds)
         self._weight = sum(kind.weight for kind in kinds)
         self._by_milli = sorted(kinds, key=lambda kind: kind.gpu_milli)
 
@@ -126,11 +134,21 @@ class GPUFragmentation(FilterPlugin, ScorePlugin):
                 then[device, each] -= np.where(fits[device, each], share.milli, 0)
         left_cpu = cpu - pod.requests.get("cpu", 0)
         left_memory = memory - pod.requests.get("memory", 0)
-        saved = self._useless(free, cpu, memory) - self._useless(then, left_cpu, left_memory)
+        wanted = self._wanted(nodes)
+        saved = self._useless(free, cpu, memory, wanted)
+        saved -= self._useless(then, left_cpu, left_memory, wanted)
         scores: Scores = saved * CPU_PER_GPU - left_cpu * self._weight
         return scores
 
-    def _useless(self, free: Any, cpu: Any, memory: Any) -> Any:
+    def _wanted(self, nodes: Nodes) -> dict[tuple[str, tuple[str, ...]], Any]:
+        """For each label that a typical pod wants of its node, the nodes that have it."""
+        wanted = {label for kind in self._kinds for label in kind.node_labels.items()}
+        return {
+            (key, values): nodes.by_label(key, partial(_is_among, values)) > 0
+            for key, values in sorted(wanted)
+        }
+
+    def _useless(self, free: Any, cpu: Any, memory: Any, wanted: Mapping[Any, Any]) -> Any:
         """Each node's fragmentation: thousandths that are of no use, times the weight of the pods that think so."""
         total = free.sum(axis=0) * self._weight
         milli, enough, usable = -1, 0, 0
@@ -142,6 +160,8 @@ class GPUFragmentation(FilterPlugin, ScorePlugin):
             runs = (enough >= kind.gpu_count) & (cpu >= kind.cpu_milli)
             if kind.memory_bytes:
                 runs &= memory >= kind.memory_bytes
+            for label in kind.node_labels.items():
+                runs &= wanted[label]
             total -= runs * usable * kind.weight
         return total
 
@@ -156,14 +176,19 @@ class GPUFragmentation(FilterPlugin, ScorePlugin):
             then[device] -= share.milli
         left_cpu = cpu - pod.requests.get("cpu", 0)
         left_memory = memory - pod.requests.get("memory", 0)
-        saved = self._useless_on(free, cpu, memory) - self._useless_on(then, left_cpu, left_memory)
+        labels = node.labels if self._by_label else {}
+        saved = self._useless_on(free, cpu, memory, labels)
+        saved -= self._useless_on(then, left_cpu, left_memory, labels)
         return saved * CPU_PER_GPU - left_cpu * self._weight
 
-    def _useless_on(self, free: Sequence[int], cpu: int, memory: int) -> int:
+    def _useless_on(
+        self, free: Sequence[int], cpu: int, memory: int, labels: Mapping[str, str]
+    ) -> int:
         total = 0
         for kind in self._kinds:
             usable = [f for f in free if f >= kind.gpu_milli]
             runs = cpu >= kind.cpu_milli and memory >= kind.memory_bytes
+            runs &= all(labels.get(key, "") in values for key, values in kind.node_labels.items())
             if not runs or len(usable) < kind.gpu_count:
                 usable = []
             total += kind.weight * (sum(free) - sum(usable))
