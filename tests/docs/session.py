@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import types
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -25,12 +26,15 @@ from bayplan.framework.config import load_config
 from bayplan.framework.plugin import Plugin
 from bayplan.plugins import default_registry
 from bayplan.testing.control_plane import wait_until
+from bayplan.testing.control_plane.ports import Port
 from tests.docs.pages import ROOT, Block
 
 _SOURCE: Final = Path(bayplan.__file__).parents[1]
 _CONFIGURATIONS: Final = {"KubeSchedulerConfiguration", "BayplanConfiguration"}
 #: Commands that need a shell: pipes, redirections, several of them, the background.
 _SHELL: Final = re.compile(r"[|&;<>$`]")
+#: Ports of schedulers, as pages write them.
+_PORT: Final = re.compile(r"\b102\d\d\b")
 #: Long enough for a busy machine.
 _PATIENCE_S: Final = 90
 
@@ -44,6 +48,8 @@ class Session:
             (folder / name).symlink_to(ROOT / name)
         self._module = types.ModuleType(f"docs_{name}")
         sys.modules[self._module.__name__] = self._module  # plugins look their annotations up there
+        #: The ports that the page names, and free ones that stand for them: several readers may be at it.
+        self._ports: dict[str, str] = {}
         self._background: list[subprocess.Popen[bytes]] = []
         self._env = {
             **os.environ,
@@ -117,6 +123,7 @@ class Session:
                 raise AssertionError(f"{block}: {command}\nprints\n{said}\nand not\n{expected}")
 
     def _run(self, command: str) -> str:
+        command = _PORT.sub(self._port, command)
         words = shlex.split(command)
         if words[0] == "bayplan" and not _SHELL.search(command):
             done = CliRunner(env={"COLUMNS": "160"}).invoke(main, words[1:])
@@ -138,6 +145,12 @@ class Session:
         )
         assert done_.returncode == 0, f"{command}\n{done_.stdout}"
         return done_.stdout
+
+    def _port(self, named: re.Match[str]) -> str:
+        if named[0] not in self._ports:
+            with closing(Port()) as free:
+                self._ports[named[0]] = str(free.number)
+        return self._ports[named[0]]
 
     def _start(self, command: str, words: list[str]) -> None:
         """Something that runs on; what it writes for others has to be there before the next command."""
