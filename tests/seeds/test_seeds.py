@@ -164,8 +164,7 @@ MANIFESTS = {
     ),
     "001-line-0204": Holds(classes=("preemptive",), kinds=((2, *PRIORITY_CLASS),)),
     "001-line-0215": Holds(
-        {"pods": ["nginx-1"]},
-        ("PodGroup",),
+        {"podgroups": ["nginx-group"], "pods": ["nginx-1"]},
         kinds=((11, *POD),),
     ),
     "001-line-0286": Holds(
