@@ -45,3 +45,16 @@ def test_who_reads_the_changes_late_is_told_so() -> None:
         nominations.put(PODS["a"], "n1")
     assert nominations.since(start) is None
     assert nominations.since(nominations.version) == []
+
+
+def test_who_leaves_for_whom_is_known_as_long_as_the_promise_holds() -> None:
+    cluster = Cluster()
+    pod = cluster.info(make_pod("p").build())
+    promises = cluster.nominations
+    promises.claim(pod.key, ["default/v"])
+    promises.put(pod, "n")
+    assert cluster.view.claimed_by(pod) == {"default/v"}
+    promises.put(pod, "m")
+    assert cluster.view.claimed_by(pod) == {"default/v"}
+    promises.remove(pod.key)
+    assert cluster.view.claimed_by(pod) == frozenset()

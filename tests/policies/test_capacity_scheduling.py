@@ -190,6 +190,28 @@ def test_room_that_was_made_for_another_pod_is_as_good_as_taken() -> None:
     assert isinstance(decide(make_pod("x", "b").requests(cpu="3").priority(5), cluster), Placed)
 
 
+@pytest.mark.parametrize(("nodes", "cpu"), [(4, 2), (4, 4), (1, 16)])
+def test_what_leaves_for_one_pod_need_not_leave_for_the_next(nodes: int, cpu: int) -> None:
+    """Four pods take back what was borrowed, one after the other, before anybody has left."""
+    cluster = make_cluster(
+        *(node(cpu, f"n{i}") for i in range(nodes)), quota("a", 4, 8), quota("b", 4)
+    )
+    for i in range(8):
+        home = f"n{i * nodes // 8}"
+        cluster.put(make_pod(f"a{i}", "a").on(home).requests(cpu="1").build())
+    desk = desk_of(cluster)
+    leaving: list[str] = []
+    for i in range(4):
+        pod = cluster.info(make_pod(f"p{i}", "b").requests(cpu="1").uid(f"u{i}").build())
+        outcome = attempt(pod, desk)
+        assert isinstance(outcome, Unplaced)
+        assert outcome.nominated is not None
+        cluster.nominations.put(pod, outcome.nominated.node)
+        cluster.nominations.claim(pod.key, victims(outcome))
+        leaving += victims(outcome)
+    assert len(leaving) == len(set(leaving)) == 4
+
+
 class Counts(PreFilterPlugin):
     """Wants to hear of every pod that is supposed gone, so that nodes are tried one by one."""
 
@@ -244,6 +266,7 @@ def test_nodes_together_and_one_by_one(
         if promised:
             waits = make_pod("w", "b").requests(cpu="1").nominated("m").priority(2)
             cluster.put(waits.build())
+            cluster.nominations.claim("b/w", ["a/p0", "b/p1", "z/p2", "a/gone"])
         registry = default_registry()
         registry.add(Counts)
         desk = desk_of_profile(cluster, profile, registry)

@@ -80,6 +80,8 @@ class World:
         if outcome.nominated is not None:
             self.protected(pod, outcome.nominated.victims)
             self.cluster.nominations.put(pod, outcome.nominated.node)
+            leaving = [victim.key for victim in outcome.nominated.victims]
+            self.cluster.nominations.claim(pod.key, leaving)
             self.leaving += [victim.key for victim in outcome.nominated.victims]
             self.evicted += len(outcome.nominated.victims)
 

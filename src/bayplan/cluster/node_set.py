@@ -26,11 +26,14 @@ class Nodes(NodeRows):
         super().__init__(cluster.nodes, cluster.pods, cluster.ports, rows)
         self.cluster = cluster
 
-    def moved(self, resource: str, namespaces: frozenset[str]) -> NDArray[np.int64] | None:
+    def moved(
+        self, resource: str, namespaces: frozenset[str], besides: frozenset[str] = frozenset()
+    ) -> NDArray[np.int64] | None:
         """What-if: by how much the pods of some namespaces take more of a resource than they really do, for each node.
 
         Everywhere in the cluster, if that node is the one on which pods are supposed gone or there. Pods that are promised
-        room count as promised and not here. None where nothing is supposed.
+        room count as promised and not here. None where nothing is supposed. ``besides``: pods that do not count, by
+        ``namespace/name``.
         """
         return None
 

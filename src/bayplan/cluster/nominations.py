@@ -24,19 +24,25 @@ class Nominations:
         self._journal = journal
         self._by_node: dict[str, dict[str, PodInfo]] = {}
         self._node_of: dict[str, str] = {}
+        #: By the key of a pod: those whose eviction makes the room that is promised to it.
+        self._claims: dict[str, frozenset[str]] = {}
         #: The nodes of the latest promises made and withdrawn, in order, and how many there were before these.
         self._log: list[str] = []
         self._forgotten = 0
 
     def put(self, pod: PodInfo, node: str) -> None:
         """Promise a node to a pod, in place of any earlier promise."""
+        claimed = self._claims.get(pod.key)
         self.remove(pod.key)
+        if claimed is not None:
+            self._claims[pod.key] = claimed
         self._by_node.setdefault(node, {})[pod.key] = pod
         self._node_of[pod.key] = node
         self._changed(node)
 
     def remove(self, key: str) -> None:
         """Withdraw a promise, if there is one."""
+        self._claims.pop(key, None)
         node = self._node_of.pop(key, None)
         if node is None:
             return
@@ -45,6 +51,15 @@ class Nominations:
         if not pods:
             del self._by_node[node]
         self._changed(node)
+
+    def claim(self, key: str, victims: Iterable[str]) -> None:
+        """These pods are evicted for the one of that key, to which their room is promised, or is about to be."""
+        self._claims[key] = frozenset(victims)
+        self._journal.topic_changed(Reads.PROMISES)
+
+    def claimed_by(self, key: str) -> frozenset[str]:
+        """The pods whose eviction makes the room that is promised to a pod; some may have left."""
+        return self._claims.get(key, frozenset())
 
     def _changed(self, node: str) -> None:
         self._journal.topic_changed(Reads.PROMISES)

@@ -100,7 +100,7 @@ class ThinnedNodes(Nodes):
         #: The columns that somebody has read, by resource id: made on first reading, kept up to date from then on.
         self._live: dict[int, NDArray[np.int64]] = {}
         #: Which of the lower pods are of namespaces that somebody has asked about.
-        self._members: dict[frozenset[str], NDArray[np.bool_]] = {}
+        self._members: dict[tuple[frozenset[str], frozenset[str]], NDArray[np.bool_]] = {}
         #: By protocol and number, for ports that somebody has asked about: node to the addresses that hold it.
         self._ports: dict[tuple[str, int], dict[int, set[str]]] = {}
 
@@ -143,12 +143,19 @@ class ThinnedNodes(Nodes):
         """As of the trial."""
         return self._pod_count
 
-    def moved(self, resource: str, namespaces: frozenset[str]) -> NDArray[np.int64]:
+    def moved(
+        self, resource: str, namespaces: frozenset[str], besides: frozenset[str] = frozenset()
+    ) -> NDArray[np.int64]:
         """For each node what its absent pods took: each is a what-if of its own. Guests are promised room."""
-        members = self._members.get(namespaces)
+        members = self._members.get((namespaces, besides))
         if members is None:
             pods = PlacedPods(self.cluster, self.lower.pods)
-            members = self._members[namespaces] = pods.by_namespace(namespaces.__contains__)
+            members = pods.by_namespace(namespaces.__contains__)
+            if besides:
+                row_of = self.cluster.pods.row_of
+                left_out = [row_of[key] for key in besides if key in row_of]
+                members &= ~np.isin(self.lower.pods, left_out)
+            self._members[namespaces, besides] = members
         gone = self.absent & members
         total = np.zeros(len(self), np.int64)
         if resource == PODS:

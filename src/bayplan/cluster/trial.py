@@ -158,11 +158,15 @@ class TrialNodes(Nodes):
             ports = self._ports[i] = {held for pod in there for held in pod.shape.host_ports}
         return ports
 
-    def moved(self, resource: str, namespaces: frozenset[str]) -> NDArray[np.int64]:
+    def moved(
+        self, resource: str, namespaces: frozenset[str], besides: frozenset[str] = frozenset()
+    ) -> NDArray[np.int64]:
         """The same number for every node: all that was supposed, wherever."""
         total = 0
         for pod, sign in self._moves.values():
-            if pod.namespace in namespaces and not (sign > 0 and self._is_promised(pod)):
+            if pod.namespace not in namespaces or pod.key in besides:
+                continue
+            if sign < 0 or not self._is_promised(pod):
                 takes = 1 if resource == PODS else pod.shape.placed.requests.get(resource, 0)
                 total += sign * takes
         return np.full(len(self), max(-_HUGE, min(total, _HUGE)), np.int64)

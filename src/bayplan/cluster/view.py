@@ -155,6 +155,10 @@ class ClusterView:
         """The node that is promised to a pending pod, or an empty string."""
         return self.cluster.nominations.node_of(pod.key)
 
+    def claimed_by(self, pod: PodInfo) -> frozenset[str]:
+        """Pods, by ``namespace/name``, whose eviction makes the room that is promised to a pending one; some may have left."""
+        return self.cluster.nominations.claimed_by(pod.key)
+
     def gpu_sharers(self) -> Iterator[tuple[int, int, Share]]:
         """CPU, memory and GPU share of each placed pod that shares GPUs."""
         pods = self.cluster.pods

@@ -59,27 +59,36 @@ def takes(pod: PodInfo) -> dict[str, int]:
     return {**pod.requests, "pods": 1}
 
 
+def add(sums: dict[str, int], pod: PodInfo) -> None:
+    for name, amount in takes(pod).items():
+        sums[name] = sums.get(name, 0) + amount
+
+
 class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
     """Keeps namespaces within their elastic quotas."""
 
     reads = Reads.QUOTAS | Reads.PROMISES
     watches = (Resource.ELASTIC_QUOTA,)
 
+    _kept: tuple[Any, Ledger] | None = None
+
     # --- may the pod have it? ------------------------------------------------------------------------------------------
 
     def prefilter(
         self, pod: PodInfo, view: ClusterView, state: CycleState
     ) -> Skip | Rejected | None:
-        return SKIP if view.quotas.of(pod.namespace) is None else Ledger(pod, view).objection()
+        return (
+            SKIP if view.quotas.of(pod.namespace) is None else self._ledger(pod, view).objection()
+        )
 
     def filter(self, pod: PodInfo, nodes: Nodes, state: CycleState) -> Verdicts | Rejected | None:
         """What PreFilter said, asked again: in a what-if there are other pods."""
-        return Ledger(pod, self.handle.view).verdicts(nodes)
+        return self._ledger(pod, self.handle.view).verdicts(nodes)
 
     def stamp(self, pod: PodInfo, view: ClusterView, state: CycleState) -> Any:
         if view.quotas.of(pod.namespace) is None:
             return None
-        return (Ledger(pod, view).objection(),)
+        return (self._ledger(pod, view).objection(),)
 
     def sign(self, pod: PodInfo) -> str | None:
         """Room that was made for this very pod does not count against it, as it does against others like it."""
@@ -98,6 +107,13 @@ class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
         counted = gone is None or self.handle.view.quotas.of(gone.metadata.namespace) is not None
         return Hint.QUEUE if counted else Hint.SKIP
 
+    def _ledger(self, pod: PodInfo, view: ClusterView) -> Ledger:
+        """Kept while nothing changes: a search for victims asks hundreds of times."""
+        at = (pod.key, pod.uid, pod.resource_version, view.versions(self.reads))
+        if self._kept is None or self._kept[0] != at:
+            self._kept = at, Ledger(pod, view)
+        return self._kept[1]
+
     # --- who has to go? ------------------------------------------------------------------------------------------------
 
     def evictable(self, pod: PodInfo, others: PlacedPods, state: CycleState) -> Mask:
@@ -106,7 +122,7 @@ class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
         lower = others.priority < pod.priority
         if quotas.of(pod.namespace) is None:
             return lower & others.by_namespace(lambda name: quotas.of(name) is None)
-        if Ledger(pod, view).within_minimum():
+        if self._ledger(pod, view).within_minimum():
             asks = {name for name, amount in takes(pod).items() if amount}
             borrowers = {who for who, over in borrowers_of(quotas) if asks & over.keys()}
             borrowers.discard(pod.namespace)
@@ -127,23 +143,39 @@ class Ledger:
         self._own_promised: dict[str, int] = {}
         self._all_promised: dict[str, int] = {}
         self._borrowing: dict[str, bool] = {}
+        #: Pods that leave for those to whom room is promised, and what they take as long as they are there.
+        self._leaving: frozenset[str] = frozenset()
+        self._own_leaving: dict[str, int] = {}
+        self._all_leaving: dict[str, int] = {}
+        claimed: set[str] = set()
         for other, _ in view.promised():
-            if other.key != pod.key:
-                self._count_promise(other)
+            if other.key != pod.key and self._count_promise(other):
+                claimed |= view.claimed_by(other)
+        if claimed:
+            self._count_leaving(claimed, view)
 
-    def _count_promise(self, other: PodInfo) -> None:
+    def _count_leaving(self, claimed: set[str], view: ClusterView) -> None:
+        self._leaving = frozenset(claimed)
+        for key in claimed:
+            pod = view.pod(*key.split("/"))
+            if pod is not None and self._quotas.of(pod.namespace) is not None:
+                add(self._all_leaving, pod)
+                if pod.namespace == self._pod.namespace:
+                    add(self._own_leaving, pod)
+
+    def _count_promise(self, other: PodInfo) -> bool:
         """Room that was made for another pod is as good as taken: by its own kind, or by what is its namespace's due."""
         if self._quotas.of(other.namespace) is None:
-            return
+            return False
         own = other.namespace == self._pod.namespace
         if own and other.priority < self._pod.priority:
-            return
+            return False
         if not own and self._borrows(other.namespace):
-            return
-        for name, amount in takes(other).items():
-            self._all_promised[name] = self._all_promised.get(name, 0) + amount
-            if own:
-                self._own_promised[name] = self._own_promised.get(name, 0) + amount
+            return False
+        add(self._all_promised, other)
+        if own:
+            add(self._own_promised, other)
+        return True
 
     def _borrows(self, namespace: str) -> bool:
         known = self._borrowing.get(namespace)
@@ -160,6 +192,12 @@ class Ledger:
         """What all namespaces use of it."""
         return self._quotas.total_used.get(name, 0) + self._all_promised.get(name, 0)
 
+    def _own_then(self, name: str) -> int:
+        return self._own(name) - self._own_leaving.get(name, 0)
+
+    def _all_then(self, name: str) -> int:
+        return self._all(name) - self._all_leaving.get(name, 0)
+
     def within_minimum(self) -> bool:
         """Whether the namespace is sure of what the pod asks for."""
         guaranteed = self._quotas.guaranteed
@@ -175,15 +213,15 @@ class Ledger:
         return Rejected(*reasons) if reasons else None
 
     def verdicts(self, nodes: Nodes) -> Verdicts | Rejected | None:
-        """The same for each node of a what-if, on which pods are supposed gone."""
+        """The same for each node of a what-if, on which pods are supposed gone; who leaves for others is gone anyway."""
         own, everybody = frozenset((self._quota.namespace,)), self._quotas.namespaces
         over_max, over_all = np.zeros(len(nodes), np.bool_), np.zeros(len(nodes), np.bool_)
         for name, amount in self._asks.items():
             for over, used, most, of in (
-                (over_max, self._own(name), self._quota.max.get(name), own),
-                (over_all, self._all(name), self._quotas.guaranteed.get(name), everybody),
+                (over_max, self._own_then(name), self._quota.max.get(name), own),
+                (over_all, self._all_then(name), self._quotas.guaranteed.get(name), everybody),
             ):
-                moved = nodes.moved(name, of)
+                moved = nodes.moved(name, of, self._leaving)
                 if moved is None:
                     return self.objection()
                 if most is not None:

@@ -301,6 +301,7 @@ class Loop:
         if outcome.nominated is not None:
             self._evictor.start(outcome.pod, outcome.nominated, counter.evictions)
             promised = outcome.nominated.node
+            self._claim(outcome.pod, outcome.nominated)
         if self._board.dry_run:
             victims = outcome.nominated.victims if outcome.nominated is not None else ()
             _log.info(
@@ -317,6 +318,13 @@ class Loop:
         self._board.metrics.preemption_attempt()
         counter = self._counters[queued.profile]
         self._evictor.start(queued.pod, nominated, counter.evictions, gang)
+        self._claim(queued.pod, nominated)
+
+    def _claim(self, pod: PodInfo, nominated: Nominated) -> None:
+        """What leaves for one pod need not leave for another."""
+        if pod.key in self._pods.pending:  # else it is gone, and its promise with it
+            victims = (victim.key for victim in nominated.victims)
+            self._board.cluster.nominations.claim(pod.key, victims)
 
     def _place(self, queued: Queued, outcome: Placed, desk: Desk, now: float) -> None:
         board = self._board
