@@ -30,7 +30,7 @@ from bayplan.framework.plugin import (
     ReservePlugin,
     ScorePlugin,
 )
-from bayplan.framework.preemption import Nominated
+from bayplan.framework.preemption import Failures, Nominated
 from bayplan.framework.scoring import NEUTRAL, UNKNOWN, fill_unknown, scale, scale_reversed
 from bayplan.framework.state import CycleState, StateKey
 from bayplan.framework.status import (
@@ -60,6 +60,7 @@ __all__ = [
     "ClusterView",
     "Code",
     "CycleState",
+    "Failures",
     "FilterPlugin",
     "Handle",
     "Hint",

@@ -212,6 +212,18 @@ def test_what_leaves_for_one_pod_need_not_leave_for_the_next(nodes: int, cpu: in
     assert len(leaving) == len(set(leaving)) == 4
 
 
+def test_nobody_is_evicted_where_it_is_enough_to_wait() -> None:
+    cluster = make_cluster(node(9), quota("a", 4, 8), quota("b", 4), *pods("a", 5), *pods("b", 2))
+    other = make_pod("w", "b").requests(cpu="1").nominated("n")
+    cluster.put(other.build())
+    cluster.nominations.claim("b/w", ["a/a0"])
+    outcome = decide(make_pod("p", "b").requests(cpu="1"), cluster)
+    assert victims(outcome) == []
+    assert said(outcome).endswith("preemption: waiting for pods that leave for others")
+    cluster.remove_pod("a", "a0")
+    assert isinstance(decide(make_pod("p", "b").requests(cpu="1"), cluster), Placed)
+
+
 class Counts(PreFilterPlugin):
     """Wants to hear of every pod that is supposed gone, so that nodes are tried one by one."""
 

@@ -23,10 +23,12 @@ from bayplan import (
     Action,
     ClusterView,
     CycleState,
+    Failures,
     FilterPlugin,
     Hint,
     Mask,
     Nodes,
+    Nominated,
     PlacedPods,
     PodInfo,
     PreemptionPlugin,
@@ -51,6 +53,7 @@ OUTCOMES = (
     Rejected("quota of the namespace: max exceeded all the same"),
     Rejected("quotas of all namespaces: exceeded all the same"),
 )
+WAITS = "preemption: waiting for pods that leave for others"
 Amounts = Mapping[str, int]
 
 
@@ -113,6 +116,14 @@ class CapacityScheduling(PreemptionPlugin, PreFilterPlugin, FilterPlugin):
         if self._kept is None or self._kept[0] != at:
             self._kept = at, Ledger(pod, view)
         return self._kept[1]
+
+    def postfilter(
+        self, pod: PodInfo, view: ClusterView, state: CycleState, failures: Failures
+    ) -> Nominated | Rejected:
+        """Nobody goes where it is enough to wait for those who leave for others already."""
+        if view.quotas.of(pod.namespace) is not None and self._ledger(pod, view).will_do():
+            return Rejected(WAITS)
+        return super().postfilter(pod, view, state, failures)
 
     # --- who has to go? ------------------------------------------------------------------------------------------------
 
@@ -191,6 +202,17 @@ class Ledger:
     def _all(self, name: str) -> int:
         """What all namespaces use of it."""
         return self._quotas.total_used.get(name, 0) + self._all_promised.get(name, 0)
+
+    def will_do(self) -> bool:
+        """Whether the quotas stand in the way now, and not once those have left who leave for others."""
+        return self.objection() is not None and not any(
+            most is not None and used + amount > most
+            for name, amount in self._asks.items()
+            for used, most in (
+                (self._own_then(name), self._quota.max.get(name)),
+                (self._all_then(name), self._quotas.guaranteed.get(name)),
+            )
+        )
 
     def _own_then(self, name: str) -> int:
         return self._own(name) - self._own_leaving.get(name, 0)
