@@ -21,7 +21,7 @@ PAGES: Final = sorted(
     ]
 )
 
-#: Why a block is not run, as the line above it says: ``*Not run: needs a cluster of yours.*``
+#: Why a block is not run, as a remark above it says: ``<!-- not run: needs a cluster of yours -->``
 REASONS: Final = (
     "needs a cluster of yours",
     "needs the network",
@@ -30,7 +30,7 @@ REASONS: Final = (
     "needs a quiet machine",
     "an excerpt",
 )
-_NOT_RUN: Final = re.compile(r"\*(?:Not run|这里不运行): (?P<reason>.+?)[.。]\*")
+_NOT_RUN: Final = re.compile(r"<!-- not run: (?P<reason>.+?) -->")
 _FENCE: Final = re.compile(
     r"^(?P<mark>`{3,})(?P<language>[\w-]*)(?:\s+title=\"(?P<title>[^\"]+)\")?\s*$"
 )
