@@ -32,6 +32,8 @@ class FakeApi:
     closes_at_once: bool = False
     #: Whether its connection is cut instead.
     breaks_at_once: bool = False
+    #: What discovery knows.
+    resources: list[dict[str, str]] = field(default_factory=list)
     lists: list[dict[str, str]] = field(default_factory=list)
     watches: list[dict[str, str]] = field(default_factory=list)
     _open: dict[asyncio.Queue[bytes | None], Wire] = field(default_factory=dict)
@@ -77,6 +79,8 @@ class FakeApi:
         return sum(not wire.is_gone for wire in self._open.values())
 
     async def answer(self, request: Received, wire: Wire) -> bytes | None:
+        if not request.path.rstrip("/").endswith("/pods"):
+            return reply(200, {"kind": "APIResourceList", "resources": self.resources})
         if request.query.get("watch") == "true":
             self.watches.append(request.query)
             return await self._watch(request, wire)

@@ -546,6 +546,38 @@ def test_an_optional_kind_that_is_not_served_counts_as_empty_until_it_is() -> No
     informed(play, "a", optional=True)
 
 
+def test_an_optional_kind_that_is_forbidden_and_does_not_exist_counts_as_empty() -> None:
+    """A role need not name what there is not; the API server does not say which of the two it is."""
+
+    async def play(bench: Bench) -> None:
+        bench.fake.list_faults = [refusal(403, "Forbidden")] * 2
+        served: list[bool] = []
+        bench.informer.on_served = served.append
+        await bench.until(lambda: bench.informer.synced)
+        assert bench.heard.take() == ["listed"]
+        assert served == [False]
+
+    informed(play, "a", optional=True)
+
+
+def test_an_optional_kind_that_exists_and_is_forbidden_is_waited_for() -> None:
+    """To go on without it would be to take its objects for missing."""
+
+    async def play(bench: Bench) -> None:
+        bench.fake.resources = [{"name": "pods"}]
+        bench.fake.list_faults = [refusal(403, "Forbidden")] * 3
+        served: list[bool] = []
+        bench.informer.on_served = served.append
+        await bench.until(lambda: bench.informer.last_error is not None)
+        assert isinstance(bench.informer.last_error, Forbidden)
+        assert not bench.informer.synced
+        await bench.until(lambda: bench.informer.synced)
+        assert bench.heard.take() == ["put a", "listed"]
+        assert False not in served
+
+    informed(play, "a", optional=True)
+
+
 # --- what cannot be read -----------------------------------------------------------------------------------------------
 
 BROKEN: dict[str, Any] = {"spec": {"priority": "high"}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,9 @@ class Reader:
         self._stage = stage
         self._folder = folder
         login = stage.plane.user("reader", ["system:masters"]).kubeconfig
-        programs = [Path(helm()).parent, stage.plane.binaries.folder]
+        # Where ``bayplan`` is, whether its environment is activated or not.
+        own = Path(sys.executable).parent
+        programs = [own, Path(helm()).parent, stage.plane.binaries.folder]
         path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])
         home = {"HELM_CONFIG_HOME": str(folder), "HELM_CACHE_HOME": str(folder)}
         self._env = {**os.environ, **home, "KUBECONFIG": str(login), "PATH": path}

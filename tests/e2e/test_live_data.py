@@ -31,7 +31,8 @@ def exporter(stage: Stage) -> Iterator[Exporter]:
 
 
 def test_pods_follow_what_prometheus_measures(stage: Stage, exporter: Exporter) -> None:
-    stage.add(node("n1"), node("n2"))
+    # Pods are created until the scheduler has heard: at some hundred a second.
+    stage.add(node("n1", pods="10000"), node("n2", pods="10000"))
     exporter.load = {"n1": 0.9, "n2": 0.9}
     exporter.start()
     provider = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bayplan.bench.gangs import API_FLAGS
+from bayplan.bench.gangs import GATES, VERSION
 from bayplan.testing import PodBuilder
 from bayplan.testing.control_plane import Binaries, Obj
 from bayplan.testing.control_plane.waiting import wait_until
@@ -17,6 +17,11 @@ from tests.e2e.subjects import Subject
 
 pytestmark = pytest.mark.e2e
 
+#: Without the last gate the API server drops what a group says of topology.
+API_FLAGS = (
+    f"--feature-gates={GATES},TopologyAwareWorkloadScheduling=true",
+    f"--runtime-config={VERSION}=true",
+)
 GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
 RACK = "example.com/rack"
 

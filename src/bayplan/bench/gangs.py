@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from bayplan.bench.recorder import Seen
 
-_VERSION: Final = "scheduling.k8s.io/v1alpha2"
-_GATES: Final = "--feature-gates=GenericWorkload=true,GangScheduling=true"
+VERSION: Final = "scheduling.k8s.io/v1alpha2"
+GATES: Final = "GenericWorkload=true,GangScheduling=true"
 
 #: For kube-apiserver and for kube-scheduler.
-API_FLAGS: Final = (_GATES, f"--runtime-config={_VERSION}=true")
-SCHEDULER_FLAGS: Final = (_GATES,)
+API_FLAGS: Final = (f"--feature-gates={GATES}", f"--runtime-config={VERSION}=true")
+SCHEDULER_FLAGS: Final = (f"--feature-gates={GATES}",)
 
 
 def name_of(number: int, size: int) -> str:
@@ -27,11 +27,11 @@ def name_of(number: int, size: int) -> str:
 
 def groups_in(namespace: str, count: int, size: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """The groups of so many pods, each with the path that it is created at."""
-    path = f"/apis/{_VERSION}/namespaces/{namespace}/podgroups"
+    path = f"/apis/{VERSION}/namespaces/{namespace}/podgroups"
     for number in range(0, count, size):
         meta = {"name": name_of(number, size), "namespace": namespace}
         spec = {"schedulingPolicy": {"gang": {"minCount": min(size, count - number)}}}
-        body = {"apiVersion": _VERSION, "kind": "PodGroup", "metadata": meta, "spec": spec}
+        body = {"apiVersion": VERSION, "kind": "PodGroup", "metadata": meta, "spec": spec}
         yield path, body
 
 

@@ -23,6 +23,7 @@ from bayplan.client.api import Api
 from bayplan.client.backoff import Backoff
 from bayplan.client.decoding import DELETED, Bookmark, Change, Decoder, Failure, Unreadable
 from bayplan.client.delivery import Delivery, Handler, InformerObserver
+from bayplan.client.existence import exists
 from bayplan.client.known import Known
 from bayplan.client.listing import pages
 from bayplan.client.resources import Resource
@@ -159,12 +160,19 @@ class Informer(Generic[T]):
                 self.last_error = error
                 self._restarted("expired")
                 await asyncio.sleep(self._backoff.next(self._clock.monotonic()))
-            except (NotFound, Forbidden) as error:
-                if isinstance(error, Forbidden) and (self.synced or not self._optional):
-                    await self._pause(error, "error")
-                    continue
+            except NotFound as error:
                 self._version = ""
                 await self._absent(error)
+            except Forbidden as error:
+                if (
+                    self._optional
+                    and not self.synced
+                    and not await exists(self._api, self._resource)
+                ):
+                    await self._absent(error)
+                    continue
+                self._is_served(yes=True)
+                await self._pause(error, "error")
             except (ApiError, Unreachable, CredentialsError, DecodeError) as error:
                 await self._pause(error, "error")
 
@@ -305,14 +313,11 @@ class Informer(Generic[T]):
                 await self._hurry.wait()
 
     async def _absent(self, error: NotFound | Forbidden) -> None:
-        """The API server does not serve this kind, or not any more, or not to us: that comes before the question of what is."""
+        """The API server does not serve this kind, or not any more."""
         if not self._optional:
             await self._pause(error, "error")
             return
         self._is_served(yes=False)
-        if isinstance(error, Forbidden):
-            # Where it does not exist either, a role need not name it.
-            _log.info("Not allowed to list; done without", resource=self.name, err=str(error))
         if len(self._delivery) or not self.synced:
             await self._is_all(Known())
         self.last_error = None

@@ -78,10 +78,14 @@ class Resource(Generic[T]):
         """``pods``, ``storageclasses.storage.k8s.io``: as RBAC and error messages have it."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
+    @property
+    def root(self) -> str:
+        """The path of its group and version, where the API server says what there is of them."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
     def path(self, name: str = "", namespace: str = "", subresource: str = "") -> str:
         """The path of one object, or of all of them; without a namespace those of all namespaces."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        parts = [root]
+        parts = [self.root]
         if self.namespaced and (namespace or self.only_in):
             parts.append(f"namespaces/{segment(namespace or self.only_in)}")
         parts.append(self.plural)
